@@ -1,0 +1,11 @@
+// The commands of `svc`, one line each. Only the called one is loaded: start-up time is a feature.
+
+import type { CommandModule } from './command.ts';
+
+export interface CommandEntry {
+  name: string;
+  summary: string;
+  load(): Promise<CommandModule>;
+}
+
+export const commands: readonly CommandEntry[] = [];

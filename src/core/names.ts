@@ -1,0 +1,39 @@
+// The one table of stand-in names. Nothing else knows that a vendor has two spellings.
+
+const TARGET_ALIASES: Readonly<Record<string, string>> = {
+  hosta_comment: 'github_comment',
+  hostb_comment: 'gitlab_comment',
+  messenger_1: 'telegram',
+  messenger_2: 'discord',
+  messenger_3: 'slack',
+  messenger_4: 'signal',
+  messenger_5: 'whatsapp',
+  messenger_6: 'matrix',
+  messenger_7: 'mattermost',
+  home_automation: 'homeassistant',
+  messenger_8: 'dingtalk',
+  messenger_9: 'feishu',
+  lark: 'feishu',
+  messenger_10: 'wecom',
+  messenger_11: 'weixin',
+  messenger_12: 'bluebubbles',
+  messenger_13: 'qqbot',
+};
+
+const HEADER_ALIASES: Readonly<Record<string, string>> = {
+  'x-hosta-event': 'x-github-event',
+  'x-hosta-delivery': 'x-github-delivery',
+  'x-hostb-event': 'x-gitlab-event',
+  'x-hostb-token': 'x-gitlab-token',
+};
+
+/** The name the code uses for a delivery target or platform, whatever the user wrote. */
+export const canonicalTarget = (name: string): string => TARGET_ALIASES[name] ?? name;
+
+/** Every accepted spelling of a canonical target name, the canonical one first. */
+export function spellingsOf(canonical: string): string[] {
+  return [canonical, ...Object.keys(TARGET_ALIASES).filter((alias) => TARGET_ALIASES[alias] === canonical)];
+}
+
+/** The name the code uses for a request header (lower case), whatever the sender wrote. */
+export const canonicalHeader = (name: string): string => HEADER_ALIASES[name] ?? name;
