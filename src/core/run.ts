@@ -33,6 +33,8 @@ export interface RunSource {
 export interface RunSettings {
   /** Shown to the model before the prompt; loaded when the run starts. */
   skills: string[];
+  /** The operator's own words (a route's template). They stand outside the fence that holds an untrusted prompt. */
+  instructions?: string;
   /** Names of toolsets or tools; the run gets these and nothing else. */
   toolsets: string[];
   /** A model name that overrides the configured one. */
