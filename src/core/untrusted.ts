@@ -3,7 +3,7 @@
 
 // Controls, format and bidi characters, line separators, joiners, tag characters: all that a reader does not see.
 // Tab, newline and the emoji presentation selector stay.
-const INVISIBLE = /(?![\t\n\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const INVISIBLE = /(?!\t|\n|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Writes invisible characters as `\u{…}`. CR LF becomes a plain newline first. */
 export function showInvisible(text: string): string {
