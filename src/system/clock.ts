@@ -1,0 +1,57 @@
+// Real time and real ids. The only file that asks the machine what time it is on behalf of the rules.
+
+import { randomBytes } from 'node:crypto';
+import type { Clock, NewId } from '../core/time.ts';
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      // Longer delays would overflow to one millisecond; waking early is something every caller must bear anyway.
+      const timer = setTimeout(done, Math.min(ms, 2 ** 31 - 1));
+      signal?.addEventListener('abort', done);
+    }),
+};
+
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_DIGITS = 9;
+const SEQUENCE_DIGITS = 3;
+const RANDOM_DIGITS = 8;
+const SEQUENCE_LIMIT = 32 ** SEQUENCE_DIGITS;
+
+/** Ids of one maker sort in the order they were made, also when the clock steps back; random digits keep processes apart. */
+export function createNewId(clock: Pick<Clock, 'now'>): NewId {
+  let last = 0;
+  let sequence = 0;
+  return (prefix) => {
+    const now = clock.now();
+    sequence = now > last ? 0 : sequence + 1;
+    last = Math.max(last, now);
+    if (sequence === SEQUENCE_LIMIT) {
+      sequence = 0;
+      last += 1;
+    }
+    return `${prefix}_${digits(last, TIME_DIGITS)}${digits(sequence, SEQUENCE_DIGITS)}${randomDigits()}`;
+  };
+}
+
+export const newId: NewId = createNewId(realClock);
+
+function digits(value: number, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = DIGITS.charAt(rest % 32) + text;
+  return text;
+}
+
+function randomDigits(): string {
+  let text = '';
+  for (const byte of randomBytes(RANDOM_DIGITS)) text += DIGITS.charAt(byte % 32);
+  return text;
+}
