@@ -16,7 +16,8 @@ export interface ModelRequest {
 
 export type ModelReply =
   | { kind: 'message'; text: string; toolCalls: ToolCall[]; usage: Usage }
-  | { kind: 'failed'; reason: string; transient: boolean; help?: string }
+  /** `contextFull`: the request was too long for the model; a shorter one may work. */
+  | { kind: 'failed'; reason: string; transient: boolean; help?: string; contextFull?: boolean }
   | { kind: 'aborted' };
 
 export interface Model {

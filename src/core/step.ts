@@ -19,5 +19,5 @@ export type Step =
   /** Written before a tool starts. Without a later `tool_result` its outcome is unknown and it is not repeated. */
   | { kind: 'tool_started'; callId: string }
   | { kind: 'tool_result'; callId: string; output: string; failed: boolean }
-  /** Earlier messages were replaced by a summary because the context was full. */
-  | { kind: 'compacted'; summary: string };
+  /** All messages but the last `keptMessages` were replaced by a summary because the context was full. */
+  | { kind: 'compacted'; summary: string; keptMessages: number; usage: Usage };
