@@ -33,6 +33,11 @@ export interface Tool<I = unknown> {
   inputJsonSchema?: Record<string, unknown>;
   /** The toolsets it belongs to, e.g. `browser`, `svc-webhook`. */
   toolsets: readonly string[];
+  /**
+   * Whether an untrusted task may have it: `named` means only when the tool itself, not a toolset, was granted;
+   * absent means whenever a granted toolset holds it.
+   */
+  untrusted?: 'named' | 'never';
   /** May run beside other parallel tools of the same model answer. */
   parallel: boolean;
   /** Why this task cannot have the tool, or undefined when it can. A tool with a reason is hidden from the model. */
