@@ -27,6 +27,8 @@ const HEADER_ALIASES: Readonly<Record<string, string>> = {
   'x-hostb-token': 'x-gitlab-token',
 };
 
+const HEADER_STAND_INS = new Map(Object.entries(HEADER_ALIASES).map(([alias, canonical]) => [canonical, alias]));
+
 /** The name the code uses for a delivery target or platform, whatever the user wrote. */
 export const canonicalTarget = (name: string): string => TARGET_ALIASES[name] ?? name;
 
@@ -37,3 +39,14 @@ export function spellingsOf(canonical: string): string[] {
 
 /** The name the code uses for a request header (lower case), whatever the sender wrote. */
 export const canonicalHeader = (name: string): string => HEADER_ALIASES[name] ?? name;
+
+/** The value of a request header (canonical name, lower case) under either spelling; one that says something wins. */
+export function headerValue(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  canonical: string,
+): string | undefined {
+  const own = headers[canonical];
+  const standIn = HEADER_STAND_INS.get(canonical);
+  const value = own || (standIn === undefined ? undefined : headers[standIn]) || own;
+  return Array.isArray(value) ? value.join(', ') : value;
+}

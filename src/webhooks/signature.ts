@@ -1,0 +1,330 @@
+// A signature is checked here, on the raw bytes. Every scheme is a row of data; there is one verifier.
+// Comparisons are constant in time, lengths and alphabets are checked before anything is decoded, nothing here throws.
+
+import { createHmac, createPublicKey, randomBytes, timingSafeEqual, verify } from 'node:crypto';
+import { parseJson, valueAt } from '../core/json.ts';
+import { headerValue } from '../core/names.ts';
+
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface Scheme {
+  name: string;
+  /** The header that holds the proof; the first scheme whose header is present decides. */
+  header: string;
+  /** Several proofs in one header, e.g. during the sender's key rotation. */
+  separator?: ' ' | ',';
+  proofs: readonly Proof[];
+  /** What is signed, in order. `id` and `timestamp` stand for values of the request, anything else for itself. */
+  signed: readonly string[];
+  timestamp?: Timestamp;
+  /** Where the sender names the delivery, the best name first; the contract's headers when absent. */
+  idHeaders?: readonly string[];
+  idField?: readonly string[];
+  eventHeader?: string;
+  eventField?: readonly string[];
+  /** The sender proves the address first: a payload of this `type` is answered with its own `challenge`. */
+  challengeType?: string;
+}
+
+export type Proof =
+  | { prefix: string; algorithm: 'hmac-sha256'; encoding: 'hex' | 'base64' }
+  | { prefix: string; algorithm: 'ed25519' }
+  | { prefix: string; algorithm: 'equal' };
+
+export type Timestamp =
+  | { header: string; toleranceS: number }
+  /** One of the entries of the proof header, by prefix. */
+  | { entry: string; toleranceS: number }
+  /** In the signed body, in milliseconds. */
+  | { field: readonly string[]; toleranceS: number };
+
+const BODY = ['body'];
+const hexHmac: readonly Proof[] = [{ prefix: '', algorithm: 'hmac-sha256', encoding: 'hex' }];
+const standardProofs: readonly Proof[] = [
+  { prefix: 'v1,', algorithm: 'hmac-sha256', encoding: 'base64' },
+  { prefix: 'v1a,', algorithm: 'ed25519' },
+];
+const standard = (family: string): Scheme => ({
+  name: 'standard',
+  header: `${family}-signature`,
+  separator: ' ',
+  proofs: standardProofs,
+  signed: ['id', '.', 'timestamp', '.', 'body'],
+  timestamp: { header: `${family}-timestamp`, toleranceS: 300 },
+  idHeaders: [`${family}-id`],
+  eventField: ['type'],
+});
+const gitea = (family: string): Scheme => ({
+  name: 'gitea',
+  header: `x-${family}-signature`,
+  proofs: hexHmac,
+  signed: BODY,
+  idHeaders: [`x-${family}-delivery`],
+  eventHeader: `x-${family}-event`,
+});
+
+export const SCHEMES: readonly Scheme[] = [
+  {
+    name: 'github',
+    header: 'x-hub-signature-256',
+    proofs: [{ prefix: 'sha256=', algorithm: 'hmac-sha256', encoding: 'hex' }],
+    signed: BODY,
+  },
+  {
+    name: 'gitlab',
+    header: 'x-gitlab-token',
+    proofs: [{ prefix: '', algorithm: 'equal' }],
+    signed: [],
+    idHeaders: ['x-github-delivery', 'x-request-id', 'idempotency-key'],
+  },
+  { name: 'generic', header: 'x-webhook-signature', proofs: hexHmac, signed: BODY },
+  standard('webhook'),
+  standard('svix'),
+  {
+    name: 'stripe',
+    header: 'stripe-signature',
+    separator: ',',
+    proofs: [{ prefix: 'v1=', algorithm: 'hmac-sha256', encoding: 'hex' }],
+    signed: ['timestamp', '.', 'body'],
+    timestamp: { entry: 't=', toleranceS: 300 },
+    idField: ['id'],
+    eventField: ['type'],
+  },
+  {
+    name: 'slack',
+    header: 'x-slack-signature',
+    proofs: [{ prefix: 'v0=', algorithm: 'hmac-sha256', encoding: 'hex' }],
+    signed: ['v0:', 'timestamp', ':', 'body'],
+    timestamp: { header: 'x-slack-request-timestamp', toleranceS: 300 },
+    idField: ['event_id'],
+    eventField: ['event', 'type'],
+    challengeType: 'url_verification',
+  },
+  {
+    name: 'linear',
+    header: 'linear-signature',
+    proofs: hexHmac,
+    signed: BODY,
+    timestamp: { field: ['webhookTimestamp'], toleranceS: 60 },
+    idHeaders: ['linear-delivery'],
+    eventHeader: 'linear-event',
+  },
+  {
+    name: 'shopify',
+    header: 'x-shopify-hmac-sha256',
+    proofs: [{ prefix: '', algorithm: 'hmac-sha256', encoding: 'base64' }],
+    signed: BODY,
+    idHeaders: ['x-shopify-webhook-id'],
+    eventHeader: 'x-shopify-topic',
+  },
+  {
+    name: 'sentry',
+    header: 'sentry-hook-signature',
+    proofs: hexHmac,
+    signed: BODY,
+    idHeaders: ['request-id'],
+    eventHeader: 'sentry-hook-resource',
+  },
+  {
+    name: 'pagerduty',
+    header: 'x-pagerduty-signature',
+    separator: ',',
+    proofs: [{ prefix: 'v1=', algorithm: 'hmac-sha256', encoding: 'hex' }],
+    signed: BODY,
+    idField: ['event', 'id'],
+    eventField: ['event', 'event_type'],
+  },
+  gitea('gitea'),
+  gitea('forgejo'),
+  { name: 'grafana', header: 'x-grafana-alerting-signature', proofs: hexHmac, signed: BODY, eventField: ['status'] },
+  { name: 'bearer', header: 'authorization', proofs: [{ prefix: 'Bearer ', algorithm: 'equal' }], signed: [] },
+];
+
+/** What `auto` looks for, in this order. Weaker or rarer proofs must be pinned with `scheme`. */
+const AUTO = ['github', 'gitlab', 'generic', 'standard'];
+/** A sender lists one proof per active key; more than this is noise that costs us hashes. */
+const MAX_ENTRIES = 8;
+const MAX_HEADER_LENGTH = 4096;
+
+/** The rows a route may be signed by. */
+export const schemesNamed = (name: string): readonly Scheme[] =>
+  name === 'auto' ? AUTO_SCHEMES : SCHEMES.filter((scheme) => scheme.name === name);
+
+const AUTO_SCHEMES = AUTO.flatMap((name) => SCHEMES.filter((scheme) => scheme.name === name));
+
+/** The scheme whose header the request carries. There is no falling back to another one when its proof is wrong. */
+export const recognise = (schemes: readonly Scheme[], headers: RequestHeaders): Scheme | undefined =>
+  schemes.find((scheme) => headerValue(headers, scheme.header) !== undefined);
+
+export interface SignedRequest {
+  headers: RequestHeaders;
+  body: Buffer;
+  receivedAt: number;
+}
+
+/** Undefined when the request is genuine, else why not, in words fit for a log. */
+export function signatureProblem(
+  scheme: Scheme,
+  secrets: readonly string[],
+  request: SignedRequest,
+): string | undefined {
+  const header = headerValue(request.headers, scheme.header);
+  if (header === undefined) return 'no signature header';
+  if (header.length > MAX_HEADER_LENGTH) return 'signature header too long';
+  const entries = scheme.separator
+    ? header.split(scheme.separator, 2 * MAX_ENTRIES).map((entry) => entry.trim())
+    : [header];
+  const timestamp = sentTimestamp(scheme, request.headers, entries);
+  if (timestamp !== undefined && !isFresh(timestamp, request.receivedAt, scheme)) return 'timestamp outside the window';
+  const content = signedContent(scheme, request, timestamp);
+  if (content === undefined) return 'id or timestamp missing';
+  if (!secrets.some((secret) => proves(scheme, entries, secret, content))) return 'no proof matches';
+  return bodyIsFresh(scheme, request) ? undefined : 'timestamp in the body outside the window';
+}
+
+/** Why this text cannot be a secret of the scheme, or undefined. */
+export function secretProblem(schemes: readonly Scheme[], secret: string): string | undefined {
+  if (secret.trim() === '') return 'the secret is empty';
+  if (secret.startsWith('whpk_')) {
+    if (!schemes.some((scheme) => scheme.proofs.some((proof) => proof.algorithm === 'ed25519')))
+      return 'a public key (whpk_) only works with the scheme `standard`';
+    return publicKey(secret) ? undefined : 'the public key after `whpk_` is not 32 bytes of base64';
+  }
+  if (schemes.every((scheme) => scheme.name === 'standard') && secret.startsWith('whsec_') && !hmacKey(secret, true))
+    return 'what follows `whsec_` is not base64';
+  return undefined;
+}
+
+/** The key of an HMAC. Standard Webhooks decodes `whsec_`; everyone else takes the text as it stands. */
+export function hmacKey(secret: string, decodes: boolean): Buffer | undefined {
+  // A public key is known to everyone: as an HMAC key or a token it would let everyone in.
+  if (secret === '' || secret.startsWith('whpk_')) return undefined;
+  if (!decodes || !secret.startsWith('whsec_')) return Buffer.from(secret, 'utf8');
+  const encoded = secret.slice('whsec_'.length);
+  if (!/^[A-Za-z0-9+/]{4,}={0,2}$/.test(encoded)) return undefined;
+  return Buffer.from(encoded, 'base64');
+}
+
+/** The bytes the proof is made over, or undefined when the request lacks a part of them. */
+export function signedContent(
+  scheme: Scheme,
+  request: Pick<SignedRequest, 'headers' | 'body'>,
+  timestamp: string | undefined,
+): readonly (string | Buffer)[] | undefined {
+  const parts: (string | Buffer)[] = [];
+  for (const part of scheme.signed) {
+    if (part === 'body') parts.push(request.body);
+    else if (part === 'timestamp' || part === 'id') {
+      const value = part === 'id' ? headerValue(request.headers, scheme.idHeaders?.[0] ?? '') : timestamp;
+      if (!value) return undefined;
+      parts.push(value);
+    } else parts.push(part);
+  }
+  return parts;
+}
+
+/** True when the key of this scheme is what `whsec_` encodes. */
+export const decodesKey = (scheme: Scheme): boolean => scheme.name === 'standard';
+
+function proves(
+  scheme: Scheme,
+  entries: readonly string[],
+  secret: string,
+  content: readonly (string | Buffer)[],
+): boolean {
+  let digest: Buffer | undefined;
+  let matched = false;
+  let tried = 0;
+  for (const proof of scheme.proofs) {
+    for (const entry of entries) {
+      const claim = claimOf(entry, proof);
+      if (claim === undefined || ++tried > MAX_ENTRIES) continue;
+      if (proof.algorithm === 'equal') matched = equalTexts(claim, secret) || matched;
+      else if (proof.algorithm === 'ed25519') matched = signedBy(secret, claim, content) || matched;
+      else {
+        const key = digest ? undefined : hmacKey(secret, decodesKey(scheme));
+        if (key) digest = hmac(key, content);
+        const claimed = decode(claim, proof.encoding, 32);
+        if (digest && claimed) matched = timingSafeEqual(digest, claimed) || matched;
+      }
+    }
+  }
+  return matched;
+}
+
+/** The entry without its prefix. The word before a token is case-insensitive (RFC 9110), signature prefixes are not. */
+function claimOf(entry: string, proof: Proof): string | undefined {
+  const head = entry.slice(0, proof.prefix.length);
+  const same = proof.algorithm === 'equal' ? head.toLowerCase() === proof.prefix.toLowerCase() : head === proof.prefix;
+  return same ? entry.slice(proof.prefix.length) : undefined;
+}
+
+export function hmac(key: Buffer, content: readonly (string | Buffer)[]): Buffer {
+  const mac = createHmac('sha256', key);
+  for (const part of content) mac.update(part);
+  return mac.digest();
+}
+
+/** Node decodes leniently: it stops at the first foreign digit. Length and alphabet are checked here. */
+function decode(text: string, encoding: 'hex' | 'base64', bytes: number): Buffer | undefined {
+  const shape = encoding === 'hex' ? HEX : BASE64;
+  const length = encoding === 'hex' ? bytes * 2 : Math.ceil(bytes / 3) * 4;
+  if (text.length !== length || !shape.test(text)) return undefined;
+  const decoded = Buffer.from(text, encoding);
+  return decoded.length === bytes ? decoded : undefined;
+}
+
+const HEX = /^[0-9a-fA-F]+$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** Both sides are hashed first, so that neither length nor a common beginning shows in the time it takes. */
+const compareKey = randomBytes(32);
+function equalTexts(claim: string, secret: string): boolean {
+  if (secret === '' || secret.startsWith('whpk_')) return false;
+  // Node hands header bytes over as latin1; the secret was written in UTF-8.
+  const claimed = hmac(compareKey, [Buffer.from(claim, 'latin1')]);
+  return timingSafeEqual(claimed, hmac(compareKey, [Buffer.from(secret, 'utf8')]));
+}
+
+const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+
+function publicKey(secret: string): Buffer | undefined {
+  const raw = secret.startsWith('whpk_') ? decode(secret.slice('whpk_'.length), 'base64', 32) : undefined;
+  return raw && Buffer.concat([ED25519_PREFIX, raw]);
+}
+
+function signedBy(secret: string, claim: string, content: readonly (string | Buffer)[]): boolean {
+  const der = publicKey(secret);
+  const signature = decode(claim, 'base64', 64);
+  if (!der || !signature) return false;
+  const bytes = Buffer.concat(content.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  try {
+    return verify(null, bytes, createPublicKey({ key: der, format: 'der', type: 'spki' }), signature);
+  } catch {
+    // 32 bytes that are no point of the curve.
+    return false;
+  }
+}
+
+function sentTimestamp(scheme: Scheme, headers: RequestHeaders, entries: readonly string[]): string | undefined {
+  const source = scheme.timestamp;
+  if (!source || 'field' in source) return undefined;
+  if ('header' in source) return headerValue(headers, source.header);
+  const entry = entries.find((candidate) => candidate.startsWith(source.entry));
+  return entry?.slice(source.entry.length);
+}
+
+function isFresh(timestamp: string, receivedAt: number, scheme: Scheme): boolean {
+  if (!scheme.timestamp || !/^\d{1,12}$/.test(timestamp)) return false;
+  return Math.abs(receivedAt / 1000 - Number(timestamp)) <= scheme.timestamp.toleranceS;
+}
+
+/** Looked at only after the proof: nobody else gets a body parsed. */
+function bodyIsFresh(scheme: Scheme, request: SignedRequest): boolean {
+  const source = scheme.timestamp;
+  if (!source || !('field' in source)) return true;
+  const parsed = parseJson(request.body.toString('utf8'));
+  if (parsed.kind === 'invalid') return true; // Answered as broken JSON, which it is.
+  const sentAt = valueAt(parsed.value, source.field);
+  return typeof sentAt === 'number' && Math.abs(request.receivedAt - sentAt) <= source.toleranceS * 1000;
+}
