@@ -1,0 +1,32 @@
+// Every operation the stores can run, by name. An area adds its definitions here, one line each.
+
+import type { Operation, OperationDefinition, Steps } from './operation.ts';
+import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
+import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
+
+const definitions: readonly OperationDefinition<never, unknown>[] = [
+  cancelRun,
+  claimRun,
+  enqueueRun,
+  failRun,
+  getRun,
+  listRuns,
+  pruneRuns,
+  recordStep,
+  releaseRun,
+  renewLease,
+  retryRun,
+  runCounts,
+  stepsOf,
+  storeAnswer,
+];
+
+const bodies = new Map(definitions.map((definition) => [definition.operation, definition.body]));
+if (bodies.size !== definitions.length) throw new Error('Two store operations have the same name.');
+
+/** A fresh body for the operation. An operation that is not listed above is a mistake of the program. */
+export function bodyOf<T>(operation: Operation<T>): Steps<T> {
+  const body = bodies.get(operation.name);
+  if (body === undefined) throw new Error(`The store operation ${operation.name} is not listed in operations.ts.`);
+  return body(operation.input as never) as Steps<T>;
+}
