@@ -73,6 +73,12 @@ async function connectPool(url: string): Promise<Pool> {
     allowExitOnIdle: true,
     // A dead client's locks must not outlive it for long when the network hides its death.
     idle_in_transaction_session_timeout: 60_000,
+    // Some servers are set to acknowledge before the disk has it. A store may not.
+    onConnect: async (client) => {
+      await client.query(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+      );
+    },
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
         NUMBER_OIDS.includes(oid) ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
@@ -80,12 +86,6 @@ async function connectPool(url: string): Promise<Pool> {
   });
   // An idle connection that breaks is dropped; the next operation opens another and reports what it finds.
   pool.on('error', () => {});
-  pool.on('connect', (client) => {
-    // Some servers are set to acknowledge before the disk has it. A store may not.
-    client
-      .query("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
-      .catch(() => {});
-  });
   return pool;
 }
 
