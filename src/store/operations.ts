@@ -1,10 +1,28 @@
 // Every operation the stores can run, by name. An area adds its definitions here, one line each.
 
+import {
+  acceptEvent,
+  getEvent,
+  giveUpPending,
+  listEvents,
+  pruneEvents,
+  recordEvent,
+  replayEvent,
+  settleEvent,
+} from './events.ts';
 import type { Operation, OperationDefinition, Steps } from './operation.ts';
 import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
 import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
 
 const definitions: readonly OperationDefinition<never, unknown>[] = [
+  acceptEvent,
+  getEvent,
+  giveUpPending,
+  listEvents,
+  pruneEvents,
+  recordEvent,
+  replayEvent,
+  settleEvent,
   cancelRun,
   claimRun,
   enqueueRun,
