@@ -1,6 +1,17 @@
 // One attempt to send one message. Outcomes are values; nothing here retries, stores or decides when to try again.
 
-import type { Address } from '../core/address.ts';
+import type { Config, PlatformConfig } from '../config/schema.ts';
+import { type Address, formatAddress } from '../core/address.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Logger } from '../core/log.ts';
+import { createHttpCaller, type HttpCaller } from '../system/fetch-json.ts';
+import { judge } from './judge.ts';
+import { renderMarkdown } from './markdown.ts';
+import type { SendOutcome } from './outcome.ts';
+import { secretsOf } from './platforms.ts';
+import { findTarget, targets as knownTargets, unknownTarget } from './registry.ts';
+import { countText, splitMarkdown } from './split.ts';
+import { type ConnectTools, type Part, platformKey, type Target, type Tools } from './target.ts';
 
 export interface OutgoingMessage {
   /** Stable over all attempts: the idempotency key where the platform has one. */
@@ -27,6 +38,178 @@ export type DeliveryOutcome =
 export interface Deliverer {
   /** Why this address can never work as things are set up, or undefined. Never calls the network. */
   problem(address: Address): string | undefined;
-  /** One attempt; ends when the signal aborts (outcome `failed` or `unknown`). Never throws, never logs a secret. */
-  attempt(message: OutgoingMessage, signal: AbortSignal): Promise<DeliveryOutcome>;
+  /**
+   * One attempt; ends when the signal aborts (outcome `failed` or `unknown`). Never throws, never logs a secret.
+   * `onPart` is awaited after each part but the last, so that what was sent can be recorded.
+   */
+  attempt(
+    message: OutgoingMessage,
+    signal: AbortSignal,
+    onPart?: (partsSent: number) => Promise<void>,
+  ): Promise<DeliveryOutcome>;
 }
+
+/** What the commands about platforms need besides sending. */
+export interface Delivery extends Deliverer {
+  /** A harmless authenticated call. Never throws. */
+  check(target: Target, signal: AbortSignal): Promise<SendOutcome>;
+  /** Lets go of connections. Calling it twice is fine. */
+  close(): Promise<void>;
+}
+
+export interface DeliveryOptions {
+  platforms: Config['platforms'];
+  allowPrivate: boolean;
+  log: Logger;
+  now(): number;
+  deliveriesFolder: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Targets that live in this house (a chat session), besides the registry. */
+  inHouse?: readonly Target[];
+  http?: HttpCaller;
+  /** Of one request. */
+  timeoutMs?: number;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+// A flood of messages helps nobody: beyond this the text belongs into a file.
+const MAX_PARTS = 50;
+
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const targets = [...knownTargets, ...(options.inHouse ?? [])];
+  const http = options.http ?? createHttpCaller();
+  const memory = new Map<string, unknown>();
+  const platformOf = (target: Target): PlatformConfig =>
+    options.platforms[platformKey(target)] ?? { enabled: false, extra: {} };
+
+  const toolsFor =
+    (signal: AbortSignal): ConnectTools =>
+    (base) => {
+      const timeoutMs = options.timeoutMs ?? REQUEST_TIMEOUT_MS;
+      const tools: Tools = { ...options, http: http.call, signal, timeoutMs, memory };
+      const ask: ReturnType<ConnectTools>['ask'] = (path, request) =>
+        http.call({ ...request, url: path.startsWith('/') ? base + path : path, timeoutMs, signal });
+      return {
+        ...tools,
+        ask,
+        call: async (path, request, reading) => judge(await ask(path, request), reading, options.now()),
+      };
+    };
+
+  const resolve = (address: Address): { target: Target; platform: PlatformConfig } | string => {
+    const target = findTarget(address.target, targets);
+    if (!target) return unknownTarget(address.target, targets);
+    const platform = platformOf(target);
+    if (!target.builtIn && !platform.enabled) return notEnabled(target);
+    return target.problem(platform, address) ?? { target, platform };
+  };
+
+  return {
+    problem(address) {
+      const resolved = resolve(address);
+      return typeof resolved === 'string' ? resolved : undefined;
+    },
+
+    async attempt(message, signal, onPart) {
+      let { partsSent } = message;
+      const resolved = resolve(message.address);
+      if (typeof resolved === 'string') return { kind: 'refused', reason: resolved, partsSent };
+      const { target, platform } = resolved;
+      const hide = hiding(secretsOf(target, platform));
+      const parts = partsOf(message, target);
+      if (typeof parts === 'string') return { kind: 'refused', reason: parts, partsSent };
+      const receipts: string[] = [];
+      const notes: string[] = [];
+      for (const part of parts.slice(partsSent)) {
+        if (signal.aborted) return { kind: 'failed', reason: 'stopped before it was sent', partsSent };
+        const outcome = await sendPart(target, platform, message.address, part, toolsFor(signal));
+        if (outcome.kind !== 'sent') {
+          const reason = hide(`${formatAddress(message.address)}: ${outcome.reason}`);
+          if (outcome.kind === 'markup_refused') return { kind: 'refused', reason, partsSent };
+          return { ...outcome, reason, partsSent };
+        }
+        partsSent += 1;
+        if (outcome.receipt) receipts.push(outcome.receipt);
+        if (outcome.note) notes.push(hide(outcome.note));
+        if (partsSent < parts.length) await onPart?.(partsSent);
+      }
+      return {
+        kind: 'delivered',
+        ...(receipts.length > 0 ? { receipt: hide(receipts.join(' ')) } : {}),
+        ...(notes.length > 0 ? { note: notes.join(' ') } : {}),
+      };
+    },
+
+    async check(target, signal) {
+      const platform = platformOf(target);
+      if (!target.builtIn && !platform.enabled) return { kind: 'refused', reason: notEnabled(target) };
+      const hide = hiding(secretsOf(target, platform));
+      const outcome = await guarded(() => target.check(platform, toolsFor(signal)));
+      return outcome.kind === 'sent' ? outcome : { ...outcome, reason: hide(outcome.reason) };
+    },
+
+    async close() {
+      for (const kept of memory.values()) if (isClosable(kept)) kept.close();
+      memory.clear();
+      await http.close();
+    },
+  };
+}
+
+async function sendPart(
+  target: Target,
+  platform: PlatformConfig,
+  address: Address,
+  part: Part,
+  tools: ConnectTools,
+): Promise<SendOutcome> {
+  const outcome = await guarded(() => target.send(platform, address, part, tools));
+  if (outcome.kind !== 'markup_refused') return outcome;
+  const unmarked: Part = { ...part, text: part.plain, marked: false };
+  return guarded(() => target.send(platform, address, unmarked, tools));
+}
+
+/** A target that throws has a bug; the message must not be lost for it, and whether it went out nobody knows. */
+async function guarded(act: () => Promise<SendOutcome>): Promise<SendOutcome> {
+  try {
+    return await act();
+  } catch (error) {
+    return { kind: 'unknown', reason: messageOf(error) };
+  }
+}
+
+function partsOf(message: OutgoingMessage, target: Target): Part[] | string {
+  const { text, id, source } = message;
+  if (text.trim() === '' && !target.takesEmptyText) return `The text is empty; ${target.name} takes no empty message.`;
+  const tooLong = `The text is too long for ${target.name}: more than ${MAX_PARTS} messages of ${target.limit.count} ${target.limit.unit}.`;
+  if (countText(text, target.limit.unit) > target.limit.count * MAX_PARTS) return tooLong;
+  const pieces = splitMarkdown(text, target.limit, (piece) => [
+    renderMarkdown(piece, target.markup),
+    renderMarkdown(piece, 'plain'),
+  ]);
+  if (pieces.length > MAX_PARTS) return tooLong;
+  return pieces.map((markdown, index) => ({
+    text: renderMarkdown(markdown, target.markup),
+    plain: renderMarkdown(markdown, 'plain'),
+    markdown,
+    marked: target.markup !== 'plain',
+    key: pieces.length === 1 ? id : `${id}-${index + 1}`,
+    source,
+    index,
+    count: pieces.length,
+  }));
+}
+
+const notEnabled = (target: Target): string =>
+  `${target.name} is not enabled; set platforms.${platformKey(target)}.enabled to true, or run svc platforms setup ${target.name}.`;
+
+/** Takes the secrets of the platform out of a sentence, also where a URL encoded them. */
+function hiding(secrets: readonly string[]): (text: string) => string {
+  const hidden = secrets
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .filter((secret) => secret.length >= 4);
+  return (text) => hidden.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
+}
+
+const isClosable = (kept: unknown): kept is { close(): void } =>
+  typeof kept === 'object' && kept !== null && 'close' in kept && typeof kept.close === 'function';
