@@ -35,8 +35,8 @@ export async function freshDatabase(): Promise<string> {
 async function startServer(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-pg-'));
   // The server refuses to run as root, so then it runs as the system's nobody.
-  const user = process.getuid?.() === 0 ? nobody() : {};
-  if ('uid' in user) chownSync(folder, user.uid, user.gid);
+  const user = process.getuid?.() === 0 ? nobody() : undefined;
+  if (user) chownSync(folder, user.uid, user.gid);
   process.once('exit', () => stopServer(folder, user));
   const data = join(folder, 'data');
   const options = { cwd: folder, ...user };
@@ -50,7 +50,7 @@ async function startServer(): Promise<Server> {
   return { socket: folder, databases: 0 };
 }
 
-function stopServer(folder: string, user: { uid?: number; gid?: number }): void {
+function stopServer(folder: string, user: { uid: number; gid: number } | undefined): void {
   const stop = ['-D', join(folder, 'data'), '-m', 'immediate', '-w', 'stop'];
   spawnSync(program('pg_ctl'), stop, { cwd: folder, stdio: 'ignore', ...user });
   rmSync(folder, { recursive: true, force: true });

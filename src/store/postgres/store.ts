@@ -31,27 +31,28 @@ export async function openPostgresStore(url: string, { migrations }: PostgresOpt
     await pool.end();
     throw asStoreError(error, where);
   }
-  let queued = 0;
+  const active = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
   const inTransaction = async <T>(begin: string, operation: Operation<T>): Promise<T> => {
     if (closing) throw new SvcError('store_unavailable', 'The store is closed.', { help: 'Start svc again.' });
-    if (queued >= MAX_QUEUED) {
+    if (active.size >= MAX_QUEUED) {
       throw new SvcError('store_busy', 'Too much is waiting for the database.', { help: 'Try again in a moment.' });
     }
-    queued += 1;
+    const work = transaction(pool, begin, () => bodyOf(operation));
+    active.add(work);
     try {
-      return await transaction(pool, begin, () => bodyOf(operation));
+      return await work;
     } catch (error) {
       throw asStoreError(error, where);
     } finally {
-      queued -= 1;
+      active.delete(work);
     }
   };
   return {
     write: (operation) => inTransaction('BEGIN', operation),
     read: (operation) => inTransaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', operation),
     close: () => {
-      closing ??= pool.end();
+      closing ??= Promise.allSettled(active).then(() => pool.end());
       return closing;
     },
   };
