@@ -1,0 +1,86 @@
+// The composition root of commands and gateway: parts are made when they are first asked for, and their code is loaded
+// then, so that a command pays for what it uses. What runs for as long as the gateway does is joined in gateway.ts.
+
+import type { LoadedConfig } from './config/load.ts';
+import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
+import type { SvcError } from './core/errors.ts';
+import { type Logger, silentLog } from './core/log.ts';
+import type { Clock, NewId } from './core/time.ts';
+import type { Store } from './store/store.ts';
+import { newId, realClock } from './system/clock.ts';
+import { ensurePrivateDirectory, homeProblem } from './system/files.ts';
+
+export interface AppOptions {
+  env: NodeJS.ProcessEnv;
+  /** Defaults to what the environment names. */
+  home?: string;
+  /** Absent: nothing is logged, as for commands, which report on the screen. */
+  log?: Logger;
+  /** `threaded` for the gateway; see store/open.ts. */
+  storeMode?: 'inline' | 'threaded';
+  onStoreFatal?: (error: SvcError) => void;
+  /** Settings that were read already. */
+  loaded?: LoadedConfig;
+}
+
+/** What commands and the gateway are made of. Every method makes its part once and returns the same one again. */
+export interface App {
+  readonly env: NodeJS.ProcessEnv;
+  readonly paths: HomePaths;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly log: Logger;
+  /** Throws SvcError `config_invalid` with all problems. */
+  config(): Promise<LoadedConfig>;
+  /** Creates the home folder when it is missing. Throws SvcError `home_unusable`. */
+  ensureHome(): Promise<void>;
+  store(): Promise<Store>;
+  /** Closes what was opened. Calling it twice is fine. */
+  close(): Promise<void>;
+}
+
+export function openApp(options: AppOptions): App {
+  const paths = homePaths(options.home ?? resolveHome(options.env));
+  const openStore = once(async () => {
+    await app.ensureHome();
+    const { config } = await app.config();
+    const { openStore: open } = await import('./store/open.ts');
+    const where = config.database.url === undefined ? { file: paths.database } : { url: config.database.url };
+    const fatal = options.onStoreFatal === undefined ? {} : { onFatal: options.onStoreFatal };
+    return open(where, { mode: options.storeMode ?? 'inline', ...fatal });
+  });
+  const app: App = {
+    env: options.env,
+    paths,
+    clock: realClock,
+    newId,
+    log: options.log ?? silentLog,
+    config: once(async () => {
+      if (options.loaded !== undefined) return options.loaded;
+      const { loadConfig } = await import('./config/load.ts');
+      return loadConfig({ home: paths.home, env: options.env });
+    }),
+    ensureHome: once(async () => {
+      try {
+        await ensurePrivateDirectory(paths.home);
+      } catch (error) {
+        throw homeProblem(paths.home, error);
+      }
+    }),
+    store: openStore,
+    async close() {
+      const store = await openStore.made?.catch(() => undefined);
+      await store?.close();
+    },
+  };
+  return app;
+}
+
+/** Makes the value at the first call. A failure is kept as well: asking again would not mend it. */
+function once<T>(make: () => Promise<T>): (() => Promise<T>) & { made?: Promise<T> } {
+  const ask: (() => Promise<T>) & { made?: Promise<T> } = () => {
+    ask.made ??= make();
+    return ask.made;
+  };
+  return ask;
+}

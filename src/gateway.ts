@@ -1,0 +1,138 @@
+// The gateway: everything that runs as long as the process does. Parts are started in the order of `startParts` and
+// stopped in reverse, so that intake ends first and the store last.
+
+import { type App, openApp } from './app.ts';
+import { type LoadedConfig, loadConfig } from './config/load.ts';
+import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
+import { SvcError } from './core/errors.ts';
+import type { RunningHttp } from './http/server.ts';
+import { ensurePrivateDirectory, homeProblem, writeFileAtomic } from './system/files.ts';
+import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
+import { createJsonLog, type LogSink } from './system/json-log.ts';
+import { createLifecycle, type Lifecycle } from './system/lifecycle.ts';
+import { rotatingFile } from './system/log-sinks.ts';
+
+export interface GatewayOptions {
+  env: NodeJS.ProcessEnv;
+  home?: string;
+  version: string;
+  /** Gets every log line besides the log file. */
+  terminal?: LogSink;
+  /** Called once when the gateway cannot go on (a broken disk); the caller stops it and exits with an error. */
+  onFatal(error: SvcError): void;
+}
+
+export interface Gateway {
+  readonly url: string;
+  readonly app: App;
+  /** Ends intake, lets running work reach a step boundary, closes the store. Never throws; twice is fine. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** What a running gateway says of itself in gateway.json. */
+export interface GatewayState {
+  pid: number;
+  url: string;
+  version: string;
+  started_at: string;
+}
+
+/** Throws SvcError `gateway_running`, `config_invalid`, `home_unusable`, `store_*` or `port_in_use`; then nothing runs. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const paths = homePaths(options.home ?? resolveHome(options.env));
+  await prepareHome(paths);
+  const lock = takeInstanceLock(paths.gatewayLock);
+  if (lock === undefined) {
+    throw new SvcError('gateway_running', `A gateway is already running for ${paths.home}.`, {
+      help: 'See it with `svc gateway status`, replace it with `svc gateway restart`, or use another SVC_HOME.',
+    });
+  }
+  try {
+    return await startLocked(options, paths, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function startLocked(options: GatewayOptions, paths: HomePaths, lock: InstanceLock): Promise<Gateway> {
+  const loaded = await loadConfig({ home: paths.home, env: options.env });
+  const { file, log } = openLog(loaded, paths, options.terminal);
+  const lifecycle = createLifecycle(log);
+  const app = openApp({
+    env: options.env,
+    home: paths.home,
+    log,
+    loaded,
+    storeMode: 'threaded',
+    onStoreFatal: options.onFatal,
+  });
+  log.info('The gateway is starting', { version: options.version, pid: process.pid, home: paths.home });
+  const http = await startParts(app, lifecycle).catch((error: unknown) => {
+    file.close();
+    throw error;
+  });
+  const state: GatewayState = {
+    pid: process.pid,
+    url: http.url,
+    version: options.version,
+    started_at: new Date(app.clock.now()).toISOString(),
+  };
+  writeFileAtomic(paths.gatewayState, `${JSON.stringify(state)}\n`);
+  log.info('The gateway is ready', { url: http.url });
+
+  let stopped: Promise<void> | undefined;
+  const stop = async (deadlineMs: number): Promise<void> => {
+    log.info('The gateway is stopping');
+    await lifecycle.stop(deadlineMs);
+    log.info('The gateway has stopped');
+    file.close();
+    lock.release();
+  };
+  return {
+    url: http.url,
+    app,
+    stop(deadlineMs) {
+      stopped ??= stop(deadlineMs);
+      return stopped;
+    },
+  };
+}
+
+/** The order of the house. Each room adds its part here: what it needs comes before it, what feeds it after it. */
+async function startParts(app: App, lifecycle: Lifecycle): Promise<RunningHttp> {
+  const { config } = await app.config();
+  const { webhook } = config.platforms;
+  await lifecycle.start('store', async () => {
+    await app.store();
+    return { stop: () => app.close() };
+  });
+
+  const { startHttpServer } = await import('./http/server.ts');
+  return lifecycle.start('http', () =>
+    startHttpServer({
+      // Without webhooks there is only /health and /metrics, and nobody else's business.
+      host: webhook.enabled ? webhook.extra.host : '127.0.0.1',
+      port: webhook.extra.port,
+      log: app.log.child({ part: 'http' }),
+      routes: [],
+    }),
+  );
+}
+
+async function prepareHome(paths: HomePaths): Promise<void> {
+  for (const folder of [paths.home, paths.logs]) {
+    try {
+      await ensurePrivateDirectory(folder);
+    } catch (error) {
+      throw homeProblem(folder, error);
+    }
+  }
+}
+
+function openLog({ config, secrets }: LoadedConfig, paths: HomePaths, terminal: LogSink | undefined) {
+  const { level, max_megabytes, keep_files } = config.log;
+  const file = rotatingFile(paths.gatewayLog, { maxBytes: max_megabytes * 1024 * 1024, keepFiles: keep_files });
+  const sinks = terminal === undefined ? [file] : [file, terminal];
+  return { file, log: createJsonLog({ level, secrets, sinks }) };
+}
