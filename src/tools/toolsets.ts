@@ -70,6 +70,10 @@ export function listToolsets(tools: readonly Tool[], overrides: ToolsetOverrides
   return [...names].sort().map((name) => ({ name, tools: [...expand([name], tools, overrides).members].sort() }));
 }
 
+/** The names themselves and every toolset they lead to. */
+export const namesWithin = (names: readonly string[], overrides: ToolsetOverrides): ReadonlySet<string> =>
+  expand(names, [], overrides).seen;
+
 async function reasonToHide(tool: Tool, names: readonly string[], task: TaskOfTools): Promise<string | undefined> {
   if (task.trust === 'untrusted' && tool.untrusted === 'never') {
     return 'Never given to runs that hold text from outside.';
@@ -105,5 +109,5 @@ function expand(names: readonly string[], tools: readonly Tool[], overrides: Too
     for (const included of INCLUDES[name] ?? []) visit(included);
   };
   for (const name of names) visit(name);
-  return { members, unknown };
+  return { members, unknown, seen };
 }

@@ -1,0 +1,77 @@
+// The tools of the agent, one line each. What a tool needs comes in with `deps`; a tool without its part is left out.
+
+import type { Skills } from '../agent/skills.ts';
+import type { Tool } from '../agent/tool.ts';
+import type { HttpCaller } from '../system/fetch-json.ts';
+import type { FileAccess } from './allowed-path.ts';
+import { createEditFile } from './edit-file.ts';
+import type { McpProblem, McpServers } from './mcp-servers.ts';
+import { createReadFile } from './read-file.ts';
+import { createSearchFiles } from './search-files.ts';
+import { createSendMessage, type SendMessage } from './send-message.ts';
+import { createSkillTool } from './skill.ts';
+import { createTerminal, type TerminalDeps } from './terminal.ts';
+import {
+  listToolsets,
+  namesWithin,
+  type ResolvedTools,
+  resolveTools,
+  type TaskOfTools,
+  type ToolsetOverrides,
+} from './toolsets.ts';
+import { createWebFetch } from './web-fetch.ts';
+import { createWriteFile } from './write-file.ts';
+
+export interface ToolDeps {
+  files: FileAccess;
+  terminal: TerminalDeps;
+  http: Pick<HttpCaller, 'call'>;
+  skills: Skills;
+  send: SendMessage;
+}
+
+export function createTools(deps: ToolDeps): Tool[] {
+  return [
+    createTerminal(deps.terminal),
+    createReadFile(deps.files),
+    createWriteFile(deps.files),
+    createEditFile(deps.files),
+    createSearchFiles(deps.files),
+    createWebFetch(deps.http),
+    createSendMessage(deps.send),
+    createSkillTool(deps.skills),
+  ];
+}
+
+export interface Toolbox {
+  /** What a task gets for these names of tools and toolsets. */
+  resolve(names: readonly string[], task: TaskOfTools): Promise<ResolvedTools & { problems: McpProblem[] }>;
+  /** Every toolset with the tools in it; MCP servers are asked only when `withServers` is set. */
+  toolsets(withServers: boolean): Promise<{ name: string; tools: string[] }[]>;
+}
+
+/** The tools of this house and those of the user's MCP servers, handed out by name. */
+export function createToolbox(
+  tools: readonly Tool[],
+  servers: Pick<McpServers, 'toolsFor' | 'names'>,
+  overrides: ToolsetOverrides,
+): Toolbox {
+  return {
+    async resolve(names, task) {
+      const further = await servers.toolsFor(namesWithin(names, overrides));
+      const resolved = await resolveTools(names, unique([...tools, ...further.tools]), overrides, task);
+      return { ...resolved, problems: further.problems };
+    },
+    async toolsets(withServers) {
+      const all = new Set(withServers ? servers.names.map((name) => `mcp-${name}`) : []);
+      const further = await servers.toolsFor(all);
+      return listToolsets(unique([...tools, ...further.tools]), overrides);
+    },
+  };
+}
+
+/** A server cannot take the place of one of our own tools by giving one the same name. */
+function unique(tools: readonly Tool[]): Tool[] {
+  const seen = new Set<string>();
+  return tools.filter((tool) => !seen.has(tool.name) && seen.add(tool.name));
+}
