@@ -43,7 +43,7 @@ function firstHeader(headers: RequestHeaders, names: readonly string[] | undefin
 
 function idField(scheme: Scheme | undefined, payload: Json): string | undefined {
   const value = scheme?.idField && valueAt(payload, scheme.idField);
-  return typeof value === 'string' && value !== '' ? value.replaceAll('\0', '\ufffd') : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 const bounded = (id: string): string =>

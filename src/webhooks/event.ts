@@ -37,8 +37,7 @@ export function takesEvent(events: readonly string[], event: EventType): boolean
 
 const plain = (name: string): EventType => ({ name: bounded(name), aliases: [], greeting: false });
 
-// A NUL cannot be stored by every database.
-const bounded = (name: string): string => cutText(name, MAX_LENGTH).text.replaceAll('\0', '\ufffd');
+const bounded = (name: string): string => cutText(name, MAX_LENGTH).text;
 
 /** `Merge Request Hook` is also `merge_request`; the payload may call it differently again (`Job Hook` is `build`). */
 function gitlabAliases(header: string, payload: Json): string[] {

@@ -55,7 +55,6 @@ export function renderTemplate(template: Template, payload: Json): Rendered {
     rendered.text += text;
     if (cut || written.cut) rendered.cut.push(part.placeholder);
   }
-  rendered.text = storable(rendered.text);
   return rendered;
 }
 
@@ -70,6 +69,3 @@ function writeValue(placeholder: string, value: Json): { text: string; cut: bool
   if (typeof value === 'string') return { text: value, cut: false };
   return indentedJson(value, NESTED_LIMIT);
 }
-
-// A NUL cannot be stored by every database, and no reader misses it.
-const storable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text);
