@@ -1,6 +1,7 @@
 // The gateway: everything that runs as long as the process does. Parts are started in the order of `startParts` and
 // stopped in reverse, so that intake ends first and the store last.
 
+import { rmSync } from 'node:fs';
 import { type App, openApp } from './app.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
@@ -87,6 +88,7 @@ async function startLocked(options: GatewayOptions, paths: HomePaths, lock: Inst
     await lifecycle.stop(deadlineMs);
     log.info('The gateway has stopped');
     file.close();
+    rmSync(paths.gatewayState, { force: true });
     lock.release();
   };
   return {

@@ -8,4 +8,10 @@ export interface CommandEntry {
   load(): Promise<CommandModule>;
 }
 
-export const commands: readonly CommandEntry[] = [];
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'gateway',
+    summary: 'Start, stop and watch the gateway.',
+    load: async () => (await import('./commands/gateway.ts')).gateway,
+  },
+];

@@ -1,6 +1,7 @@
 // A lock that the operating system holds for a living process and drops when it ends, however it ends: SQLite's own
 // file lock on an empty file. A pid file would outlive a crash and then name a stranger.
 
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { homeProblem } from './files.ts';
 
@@ -15,6 +16,7 @@ const PATIENCE_MS = 1000;
 export function takeInstanceLock(path: string, patienceMs = PATIENCE_MS): InstanceLock | undefined {
   let database: DatabaseSync | undefined;
   try {
+    closeSync(openSync(path, 'a', 0o600));
     database = new DatabaseSync(path, { timeout: patienceMs });
     database.exec('BEGIN EXCLUSIVE');
     const held = database;
