@@ -1,5 +1,6 @@
 // Every operation the stores can run, by name. An area adds its definitions here, one line each.
 
+import { deliveryCounts, enqueueDelivery, getDelivery, listDeliveries } from './deliveries.ts';
 import {
   acceptEvent,
   getEvent,
@@ -11,10 +12,32 @@ import {
   settleEvent,
 } from './events.ts';
 import type { Operation, OperationDefinition, Steps } from './operation.ts';
+import {
+  claimDeliveries,
+  dropDelivery,
+  endAttempt,
+  nextDue,
+  pruneDeliveries,
+  recordPart,
+  renewDeliveries,
+  retryDelivery,
+} from './outbox.ts';
 import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
 import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
 
 const definitions: readonly OperationDefinition<never, unknown>[] = [
+  claimDeliveries,
+  deliveryCounts,
+  dropDelivery,
+  endAttempt,
+  enqueueDelivery,
+  getDelivery,
+  listDeliveries,
+  nextDue,
+  pruneDeliveries,
+  recordPart,
+  renewDeliveries,
+  retryDelivery,
   acceptEvent,
   getEvent,
   giveUpPending,

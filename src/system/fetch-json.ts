@@ -73,15 +73,19 @@ async function send(call: HttpCall, dispatcher: Agent): Promise<HttpReply> {
   // An address written as a number never reaches the resolver.
   if (call.publicOnly && isIP(host) !== 0 && !isPublicAddress(host))
     return { kind: 'not_sent', reason: privateReason(host) };
-  const deadline = AbortSignal.timeout(call.timeoutMs);
-  const signal = call.signal ? AbortSignal.any([call.signal, deadline]) : deadline;
+  // Not AbortSignal.timeout and any: those keep every finished call in memory until its deadline.
+  const ending = new AbortController();
+  const onAbort = (): void => ending.abort('stopped');
+  const timer = setTimeout(() => ending.abort('deadline'), call.timeoutMs);
+  if (call.signal?.aborted) onAbort();
+  else call.signal?.addEventListener('abort', onAbort);
   try {
     const reply = await request(url, {
       method: call.method,
       headers: { ...typeOf(call), ...call.headers },
       body: bodyOf(call),
       dispatcher,
-      signal,
+      signal: ending.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -94,10 +98,12 @@ async function send(call: HttpCall, dispatcher: Agent): Promise<HttpReply> {
       header: (name) => [reply.headers[name.toLowerCase()]].flat()[0],
     };
   } catch (error) {
-    if (deadline.aborted)
-      return { kind: 'no_answer', reason: `no answer from ${host} within ${call.timeoutMs / 1000} s` };
-    if (signal.aborted) return { kind: 'no_answer', reason: `stopped while waiting for ${host}` };
-    return failure(host, error);
+    if (!ending.signal.aborted) return failure(host, error);
+    if (ending.signal.reason === 'stopped') return { kind: 'no_answer', reason: `stopped while waiting for ${host}` };
+    return { kind: 'no_answer', reason: `no answer from ${host} within ${call.timeoutMs / 1000} s` };
+  } finally {
+    clearTimeout(timer);
+    call.signal?.removeEventListener('abort', onAbort);
   }
 }
 

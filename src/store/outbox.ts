@@ -1,0 +1,211 @@
+// What the sender does with messages: take those whose turn it is, keep them, record how it went. A claim is a lease with
+// a fencing number: whoever lost the lease can no longer write. What a person does with a message is here too.
+
+import { type Delivery, type DeliveryState, deliveryOf } from './deliveries.ts';
+import { defineOperation, lock, type Row, type SqlValue, type Steps, sql } from './operation.ts';
+import { reopenRun, settleRun } from './runs.ts';
+
+export interface ClaimDeliveries {
+  owner: string;
+  now: number;
+  leaseMs: number;
+  limit: number;
+  /** Targets that are left alone for now. */
+  resting: string[];
+  /** Targets of which one message is taken at most. */
+  probed: string[];
+}
+
+/**
+ * Takes messages that are due, at most one per chat and only the oldest of it: an earlier message that waits for its next
+ * attempt holds up the later ones. A message whose sender died is taken over and marked uncertain.
+ */
+export const claimDeliveries = defineOperation(
+  'deliveries.claim',
+  function* ({ owner, now, leaseMs, limit, resting, probed }: ClaimDeliveries): Steps<Delivery[]> {
+    // Two processes that pick at once would pick the same rows, or two messages of one chat.
+    yield* lock('deliveries.claim');
+    const excluded = resting.length === 0 ? '' : `AND d.target NOT IN (${places(resting.length, 3)})`;
+    const due = `d.next_attempt_at <= $1 AND (d.state = 'waiting' OR (d.state = 'sending' AND d.lease_until < $1))`;
+    const heads = yield* sql(
+      // Walks from chat to chat along the index, however many messages wait in each.
+      `WITH RECURSIVE chats (order_key) AS (
+         SELECT MIN(order_key) FROM deliveries WHERE state IN ('waiting', 'sending')
+         UNION ALL
+         SELECT (SELECT MIN(n.order_key) FROM deliveries n
+                 WHERE n.state IN ('waiting', 'sending') AND n.order_key > chats.order_key)
+         FROM chats WHERE chats.order_key IS NOT NULL
+       )
+       SELECT d.id, d.target FROM chats JOIN deliveries d ON d.id =
+         (SELECT MIN(h.id) FROM deliveries h WHERE h.state IN ('waiting', 'sending') AND h.order_key = chats.order_key)
+       WHERE ${due} ${excluded} ORDER BY d.next_attempt_at, d.id LIMIT $2`,
+      now,
+      limit,
+      ...resting,
+    );
+    const loose = yield* sql(
+      `SELECT d.id, d.target FROM deliveries d WHERE d.state IN ('waiting', 'sending') AND d.order_key IS NULL AND ${due} ${excluded}
+       ORDER BY d.next_attempt_at, d.id LIMIT $2`,
+      now,
+      limit,
+      ...resting,
+    );
+    const ids = pick([...heads.rows, ...loose.rows], limit, probed);
+    if (ids.length === 0) return [];
+    const { rows } = yield* sql(
+      `UPDATE deliveries SET uncertain = CASE WHEN state = 'sending' THEN 1 ELSE uncertain END,
+                             state = 'sending', owner = $1, lease_until = $2, fence = fence + 1
+       WHERE id IN (${places(ids.length, 3)}) RETURNING *`,
+      owner,
+      now + leaseMs,
+      ...ids,
+    );
+    return rows.map(deliveryOf).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  },
+);
+
+/** When the next message is due or a lease runs out; undefined when nothing is open. Reads only. */
+export const nextDue = defineOperation('deliveries.next_due', function* (_: Record<never, never>): Steps<
+  number | undefined
+> {
+  const waiting = yield* sql("SELECT MIN(next_attempt_at) AS due FROM deliveries WHERE state = 'waiting'");
+  const leased = yield* sql("SELECT MIN(lease_until) AS due FROM deliveries WHERE state = 'sending'");
+  const times = [...waiting.rows, ...leased.rows].map((row) => row.due).filter((due) => typeof due === 'number');
+  return times.length > 0 ? Math.min(...times) : undefined;
+});
+
+/** Part of a long text has arrived. False when the lease is lost. */
+export const recordPart = defineOperation(
+  'deliveries.part',
+  function* (input: { id: string; fence: number; partsSent: number; leaseUntil: number }): Steps<boolean> {
+    const { changes } = yield* sql(
+      `UPDATE deliveries SET parts_sent = $3, lease_until = $4 WHERE id = $1 AND fence = $2 AND state = 'sending'`,
+      input.id,
+      input.fence,
+      input.partsSent,
+      input.leaseUntil,
+    );
+    return changes > 0;
+  },
+);
+
+/** Keeps the leases of all messages that this process has on their way. */
+export const renewDeliveries = defineOperation(
+  'deliveries.renew',
+  function* (input: { held: { id: string; fence: number }[]; leaseUntil: number }): Steps<void> {
+    for (const { id, fence } of input.held) {
+      yield* sql(
+        `UPDATE deliveries SET lease_until = $3 WHERE id = $1 AND fence = $2 AND state = 'sending'`,
+        id,
+        fence,
+        input.leaseUntil,
+      );
+    }
+  },
+);
+
+export interface EndedAttempt {
+  id: string;
+  fence: number;
+  /** `waiting` means another attempt at `nextAttemptAt`. */
+  state: 'delivered' | 'dead' | 'waiting';
+  attempts: number;
+  partsSent: number;
+  uncertain: boolean;
+  nextAttemptAt?: number;
+  receipt?: string;
+  note?: string;
+  lastError?: string;
+  at: number;
+}
+
+/** Records how an attempt ended, and ends the run when this was its last message. False when the lease is lost. */
+export const endAttempt = defineOperation('deliveries.end_attempt', function* (input: EndedAttempt): Steps<boolean> {
+  const final = input.state !== 'waiting';
+  const { rows } = yield* sql(
+    `UPDATE deliveries SET state = $3, attempts = $4, parts_sent = $5, uncertain = $6,
+                           next_attempt_at = COALESCE($7, next_attempt_at), receipt = $8, note = $9, last_error = $10,
+                           ended_at = $11, owner = NULL, lease_until = NULL
+     WHERE id = $1 AND fence = $2 AND state = 'sending' RETURNING run_id`,
+    input.id,
+    input.fence,
+    input.state,
+    input.attempts,
+    input.partsSent,
+    input.uncertain ? 1 : 0,
+    input.nextAttemptAt ?? null,
+    input.receipt ?? null,
+    input.note ?? null,
+    input.lastError ?? null,
+    final ? input.at : null,
+  );
+  const [row] = rows;
+  if (!row) return false;
+  if (final && row.run_id !== null) yield* settleRun(String(row.run_id), input.at);
+  return true;
+});
+
+export type PersonResult = { kind: 'done' } | { kind: 'wrong_state'; state: DeliveryState } | { kind: 'not_found' };
+
+/** A person wants the message sent now, whatever happened to it before. */
+export const retryDelivery = defineOperation(
+  'deliveries.retry',
+  function* ({ id, at }: { id: string; at: number }): Steps<PersonResult> {
+    const { rows } = yield* sql(
+      `UPDATE deliveries SET state = 'waiting', attempts = 0, next_attempt_at = $2, ended_at = NULL
+       WHERE id = $1 AND state IN ('dead', 'dropped', 'waiting') RETURNING run_id`,
+      id,
+      at,
+    );
+    if (!rows[0]) return yield* stateOf(id);
+    if (rows[0].run_id !== null) yield* reopenRun(String(rows[0].run_id));
+    return { kind: 'done' };
+  },
+);
+
+/** A person gives the message up. */
+export const dropDelivery = defineOperation(
+  'deliveries.drop',
+  function* ({ id, at }: { id: string; at: number }): Steps<PersonResult> {
+    const { rows } = yield* sql(
+      `UPDATE deliveries SET state = 'dropped', ended_at = $2 WHERE id = $1 AND state IN ('dead', 'waiting') RETURNING run_id`,
+      id,
+      at,
+    );
+    if (!rows[0]) return yield* stateOf(id);
+    if (rows[0].run_id !== null) yield* settleRun(String(rows[0].run_id), at);
+    return { kind: 'done' };
+  },
+);
+
+/** Removes ended messages that belong to no run; those of a run go with it. */
+export const pruneDeliveries = defineOperation(
+  'deliveries.prune',
+  function* ({ before }: { before: number }): Steps<number> {
+    const { changes } = yield* sql(
+      `DELETE FROM deliveries WHERE run_id IS NULL AND ended_at < $1 AND state IN ('delivered', 'dead', 'dropped')`,
+      before,
+    );
+    return changes;
+  },
+);
+
+function pick(rows: readonly Row[], limit: number, probed: readonly string[]): string[] {
+  const tried = new Set<string>();
+  const picked = rows.filter(({ target }) => {
+    const name = String(target);
+    const first = !tried.has(name);
+    tried.add(name);
+    return first || !probed.includes(name);
+  });
+  return picked.slice(0, limit).map((row) => String(row.id));
+}
+
+function* stateOf(id: string): Steps<PersonResult> {
+  const { rows } = yield* sql('SELECT state FROM deliveries WHERE id = $1', id);
+  return rows[0] ? { kind: 'wrong_state', state: rows[0].state as DeliveryState } : { kind: 'not_found' };
+}
+
+/** `$3, $4, ...` */
+const places = (count: number, first: number): string =>
+  Array.from({ length: count }, (_: SqlValue, index) => `$${first + index}`).join(', ');
