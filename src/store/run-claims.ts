@@ -15,6 +15,8 @@ export interface ClaimInput {
   owner: string;
   now: number;
   leaseMs: number;
+  /** Runs this worker is busy with: a clock that jumped must not make it rob itself. */
+  held?: string[];
   /** The `after` of the last claim: queues take turns, so that one flood does not starve the rest. */
   after: string;
 }
@@ -159,6 +161,7 @@ function* takeOver(input: ClaimInput): Steps<Row | undefined> {
     MAX_RIVALS,
   );
   for (const { id, attempt } of rows) {
+    if (input.held?.includes(String(id))) continue;
     const taken = yield* sql(
       `UPDATE runs SET owner = $1, attempt = attempt + 1, takeovers = takeovers + 1, lease_until = $2
        WHERE id = $3 AND attempt = $4 AND state = 'running' AND lease_until < $5 RETURNING *`,
