@@ -6,6 +6,7 @@ import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import type { SvcError } from './core/errors.ts';
 import { type Logger, silentLog } from './core/log.ts';
 import type { Clock, NewId } from './core/time.ts';
+import type { Delivery } from './delivery/deliver.ts';
 import type { Store } from './store/store.ts';
 import { newId, realClock } from './system/clock.ts';
 import { ensurePrivateDirectory, homeProblem } from './system/files.ts';
@@ -35,6 +36,8 @@ export interface App {
   /** Creates the home folder when it is missing. Throws SvcError `home_unusable`. */
   ensureHome(): Promise<void>;
   store(): Promise<Store>;
+  /** Sends one message once; what must not get lost goes through the outbox instead. */
+  delivery(): Promise<Delivery>;
   /** Closes what was opened. Calling it twice is fine. */
   close(): Promise<void>;
 }
@@ -49,6 +52,18 @@ export function openApp(options: AppOptions): App {
     const fatal = options.onStoreFatal === undefined ? {} : { onFatal: options.onStoreFatal };
     return open(where, { mode: options.storeMode ?? 'inline', ...fatal });
   });
+  const openDelivery = once(async () => {
+    const { config, environment } = await app.config();
+    const { createDelivery } = await import('./delivery/deliver.ts');
+    return createDelivery({
+      platforms: config.platforms,
+      allowPrivate: config.delivery.allow_private,
+      log: app.log.child({ part: 'delivery' }),
+      now: app.clock.now,
+      deliveriesFolder: paths.deliveries,
+      env: environment,
+    });
+  });
   const app: App = {
     env: options.env,
     paths,
@@ -57,8 +72,11 @@ export function openApp(options: AppOptions): App {
     log: options.log ?? silentLog,
     config: once(async () => {
       if (options.loaded !== undefined) return options.loaded;
-      const { loadConfig } = await import('./config/load.ts');
-      return loadConfig({ home: paths.home, env: options.env });
+      const [{ loadConfig }, { platformDescriptions }] = await Promise.all([
+        import('./config/load.ts'),
+        import('./delivery/platforms.ts'),
+      ]);
+      return loadConfig({ home: paths.home, env: options.env, platforms: platformDescriptions });
     }),
     ensureHome: once(async () => {
       try {
@@ -68,7 +86,10 @@ export function openApp(options: AppOptions): App {
       }
     }),
     store: openStore,
+    delivery: openDelivery,
     async close() {
+      const delivery = await openDelivery.made?.catch(() => undefined);
+      await delivery?.close();
       const store = await openStore.made?.catch(() => undefined);
       await store?.close();
     },

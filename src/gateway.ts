@@ -6,12 +6,16 @@ import { type App, openApp } from './app.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import { SvcError } from './core/errors.ts';
+import { platformDescriptions } from './delivery/platforms.ts';
 import type { RunningHttp } from './http/server.ts';
+import { type Outbox, startOutbox } from './outbox/outbox.ts';
 import { ensurePrivateDirectory, homeProblem, writeFileAtomic } from './system/files.ts';
 import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
 import { createJsonLog, type LogSink } from './system/json-log.ts';
 import { createLifecycle, type Lifecycle } from './system/lifecycle.ts';
 import { rotatingFile } from './system/log-sinks.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface GatewayOptions {
   env: NodeJS.ProcessEnv;
@@ -57,7 +61,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function startLocked(options: GatewayOptions, paths: HomePaths, lock: InstanceLock): Promise<Gateway> {
-  const loaded = await loadConfig({ home: paths.home, env: options.env });
+  const loaded = await loadConfig({ home: paths.home, env: options.env, platforms: platformDescriptions });
   const { file, log } = openLog(loaded, paths, options.terminal);
   const lifecycle = createLifecycle(log);
   const app = openApp({
@@ -109,6 +113,7 @@ async function startParts(app: App, lifecycle: Lifecycle): Promise<RunningHttp> 
     await app.store();
     return { stop: () => app.close() };
   });
+  await lifecycle.start('outbox', () => openOutbox(app));
 
   const { startHttpServer } = await import('./http/server.ts');
   return lifecycle.start('http', () =>
@@ -120,6 +125,19 @@ async function startParts(app: App, lifecycle: Lifecycle): Promise<RunningHttp> 
       routes: [],
     }),
   );
+}
+
+async function openOutbox(app: App): Promise<Outbox> {
+  const { config } = await app.config();
+  return startOutbox({
+    store: await app.store(),
+    deliverer: await app.delivery(),
+    clock: app.clock,
+    log: app.log.child({ part: 'outbox' }),
+    owner: app.newId('gateway'),
+    concurrency: config.delivery.concurrency,
+    keepMs: config.runs.keep_days * DAY_MS,
+  });
 }
 
 async function prepareHome(paths: HomePaths): Promise<void> {
