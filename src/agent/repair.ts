@@ -20,8 +20,9 @@ export function toolNamed(name: string, tools: readonly Tool[]): Tool | undefine
 export function mendCall(call: ToolCall, tools: readonly Tool[]): ToolCall {
   const name = toolNamed(call.name, tools)?.name ?? call.name;
   if (call.arguments !== undefined) return { ...call, name, arguments: unquoted(call.arguments) };
-  const parsed = parseLeniently(call.rawArguments ?? '');
-  return parsed === undefined ? { ...call, name } : { id: call.id, name, arguments: unquoted(parsed) };
+  const { rawArguments, ...rest } = call;
+  const parsed = parseLeniently(rawArguments ?? '');
+  return parsed === undefined ? { ...call, name } : { ...rest, name, arguments: unquoted(parsed) };
 }
 
 /** Finds the tool and checks the arguments of a mended call. */
@@ -68,7 +69,7 @@ function callWrittenAs(value: unknown, tools: readonly Tool[]): ToolCall | undef
   return tool && isObject(input) ? { id: '', name: tool.name, arguments: input } : undefined;
 }
 
-/** JSON as models write it: in a code fence, with trailing commas, Python words, or the end missing. */
+/** JSON as models write it: in a code fence, with trailing commas, Python words, or the last brackets missing. */
 export function parseLeniently(text: string): unknown {
   const bare = text.trim().replace(/^```[a-z]*\s*|\s*```$/g, '');
   if (bare === '') return {};
@@ -113,7 +114,7 @@ const jsonWords = (text: string): string =>
       JSON.stringify(inner.replaceAll("\\'", "'")),
     );
 
-/** Adds the quotes and brackets that a cut-off text lacks. */
+/** Adds the brackets that are missing at the end. A text that ends inside a string was cut off: its value is not known. */
 function closed(text: string): string {
   const open: string[] = [];
   let inString = false;
@@ -127,7 +128,7 @@ function closed(text: string): string {
     else if (c === '[') open.push(']');
     else if (c === '}' || c === ']') open.pop();
   }
-  return `${text}${inString ? '"' : ''}${open.reverse().join('')}`;
+  return inString ? text : `${text}${open.reverse().join('')}`;
 }
 
 /** Turns texts into the numbers, booleans, lists and objects that the schema asked for at exactly those places. */

@@ -6,6 +6,8 @@ export interface ToolCall {
   /** Parsed arguments; `undefined` when the model wrote something that is not JSON (then `rawArguments` has it). */
   arguments?: unknown;
   rawArguments?: string;
+  /** What the provider wants back with this call (signatures and the like); nobody else looks inside. */
+  providerMetadata?: Record<string, unknown>;
 }
 
 export interface Usage {

@@ -1,0 +1,254 @@
+// A model behind the AI SDK's provider interface: one call is one step. The SDK speaks the provider's language; clocks,
+// retries, fallbacks and the words for failures are ours. The provider is called directly and not through `streamText`,
+// which costs several times more per token.
+
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { Dispatcher, request as undiciRequest } from 'undici';
+import type { Clock } from '../../core/time.ts';
+import type { Model, ModelReply, ModelRequest } from '../model.ts';
+import type { ClockName, Clocks } from '../timeouts.ts';
+import { type EndedBy, type Failure, failureOf } from './failure.ts';
+import { type Answer, gatherAnswer } from './sdk-answer.ts';
+import { promptOf, toolsOf } from './sdk-prompt.ts';
+import { socketFetch } from './socket-fetch.ts';
+
+export interface Connection {
+  request: typeof undiciRequest;
+  dispatcher: Dispatcher;
+  clocks: Clocks;
+  /** Asks a silent local server how it is; absent for remote ones. */
+  watch?(options: WatchOptions): Watch;
+}
+
+export interface WatchOptions {
+  onState(text: string): void;
+  onGone(reason: string): void;
+}
+
+export interface Watch {
+  /** Data came: the server is well. */
+  touch(): void;
+  stop(): void;
+}
+
+export interface SdkModelOptions {
+  label: string;
+  /** For messages: scheme, host and port only. */
+  server: string;
+  secret: string | undefined;
+  maxTokens: number;
+  contextLength(): number | undefined;
+  /** Answers have the OpenAI shape. */
+  mend: boolean;
+  /** Loads what is needed; called before every call, so it keeps what it loaded. A rejection is a failed call. */
+  connect(): Promise<Connection>;
+  provider(fetchFunction: typeof fetch, wishes: { usage: boolean }): Promise<LanguageModelV4>;
+  clock: Pick<Clock, 'sleep' | 'now' | 'monotonic'>;
+  /** Waits between attempts; their number is the number of retries. */
+  retryDelaysMs: readonly number[];
+}
+
+// A server that asks for more is not waited for here: the run is tried again later.
+const LONGEST_WAIT_MS = 60_000;
+const LOADING_WAIT_MS = 2000;
+
+export function sdkModel(options: SdkModelOptions): Model {
+  // What the server turned out not to know is not asked for again.
+  const lacks = new Set<NonNullable<Failure['refused']>>();
+
+  const complete = async (request: ModelRequest): Promise<ModelReply> => {
+    const startedAt = options.clock.monotonic();
+    for (let retries = 0; ; ) {
+      if (request.signal.aborted) return { kind: 'aborted' };
+      const outcome = await attempt(request, options, lacks);
+      if (outcome.kind !== 'failure') return outcome;
+      const { failure, shown, clocks } = outcome;
+      if (failure.refused && !lacks.has(failure.refused) && !shown) {
+        lacks.add(failure.refused);
+        if (failure.refused === 'tools') request.onNotice?.('This model cannot use tools; it answers without them.');
+        continue;
+      }
+      const patience = clocks?.read ?? Number.POSITIVE_INFINITY;
+      const loading = failure.loading && options.clock.monotonic() - startedAt < patience;
+      const delayMs = loading ? LOADING_WAIT_MS : waitBefore(retries, failure, options.retryDelaysMs);
+      if (shown || delayMs === undefined) return replyOf(failure);
+      if (!loading) retries += 1;
+      request.onNotice?.(
+        loading ? failure.reason : `${failure.reason} Trying again in ${Math.ceil(delayMs / 1000)} s.`,
+      );
+      await options.clock.sleep(delayMs, request.signal);
+    }
+  };
+
+  return {
+    label: options.label,
+    get contextLength() {
+      return options.contextLength();
+    },
+    complete,
+  };
+}
+
+type Outcome =
+  | Exclude<ModelReply, { kind: 'failed' }>
+  | { kind: 'failure'; failure: Failure; shown: boolean; clocks: Clocks | undefined };
+
+/** One request over the wire. */
+async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: ReadonlySet<string>): Promise<Outcome> {
+  const streaming = !lacks.has('stream');
+  const answer = gatherAnswer(request);
+  const ending = createEnding(request.signal);
+  let clocks: Clocks | undefined;
+  let watch: Watch | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const connection = await options.connect();
+    clocks = connection.clocks;
+    timer = startClock(streaming ? 'stale' : 'call', clocks, ending);
+    watch = connection.watch?.({
+      onState: (text) => request.onNotice?.(text),
+      onGone: (reason) => ending.end({ serverGone: reason }),
+    });
+    const touch = (): void => {
+      if (streaming) timer?.refresh();
+      watch?.touch();
+    };
+    const readMs = streaming ? clocks.read : undefined;
+    const { request: send, dispatcher } = connection;
+    const fetchFunction = socketFetch({
+      request: send,
+      dispatcher,
+      readMs,
+      streaming,
+      mend: options.mend,
+      onData: touch,
+    });
+    const model = await options.provider(fetchFunction, { usage: !lacks.has('usage') });
+    const call = callOptions(request, options, lacks.has('tools'), ending.signal);
+    if (!streaming) return await whole(model, call, answer);
+    // Mended answers report their data below, where keep-alive comments can be told apart.
+    return await streamed(model, call, answer, options.mend ? () => {} : touch);
+  } catch (error) {
+    if (request.signal.aborted) return { kind: 'aborted' };
+    const context = {
+      server: options.server,
+      secret: options.secret,
+      clocks: clocks ?? { read: undefined, stale: undefined, call: undefined },
+      endedBy: ending.by,
+      now: options.clock.now(),
+    };
+    return { kind: 'failure', failure: failureOf(error, context), shown: answer.shown, clocks };
+  } finally {
+    clearTimeout(timer);
+    watch?.stop();
+    ending.release();
+  }
+}
+
+const callOptions = (
+  request: ModelRequest,
+  options: SdkModelOptions,
+  withoutTools: boolean,
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions => ({
+  prompt: promptOf(request.system, request.messages),
+  maxOutputTokens: options.maxTokens,
+  ...(withoutTools || request.tools.length === 0 ? {} : { tools: toolsOf(request.tools) }),
+  abortSignal,
+});
+
+async function streamed(
+  model: LanguageModelV4,
+  call: LanguageModelV4CallOptions,
+  answer: Answer,
+  touch: () => void,
+): Promise<Outcome> {
+  const { stream } = await model.doStream(call);
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value: part } = await reader.read();
+      if (done) throw new Error('The stream ended without an answer.');
+      switch (part.type) {
+        case 'text-delta':
+          touch();
+          answer.addText(part.delta);
+          break;
+        case 'reasoning-delta':
+          touch();
+          answer.addThinking(part.delta);
+          break;
+        case 'tool-input-delta':
+          touch();
+          break;
+        case 'tool-call':
+          answer.addCall(part);
+          break;
+        case 'finish':
+          return answer.finish(part.finishReason, part.usage);
+        case 'error':
+          throw part.error;
+      }
+    }
+  } finally {
+    // Closes the socket when the stream was left early; what that says is of no interest.
+    reader.cancel().catch(() => {});
+  }
+}
+
+async function whole(model: LanguageModelV4, call: LanguageModelV4CallOptions, answer: Answer): Promise<Outcome> {
+  const { content, finishReason, usage } = await model.doGenerate(call);
+  for (const part of content) {
+    if (part.type === 'text') answer.addText(part.text);
+    else if (part.type === 'reasoning') answer.addThinking(part.text);
+    else if (part.type === 'tool-call') answer.addCall(part);
+  }
+  return answer.finish(finishReason, usage);
+}
+
+interface Ending {
+  signal: AbortSignal;
+  readonly by: EndedBy | undefined;
+  end(by: EndedBy): void;
+  release(): void;
+}
+
+/** Joins the caller's signal with our own reasons to end an attempt, and remembers which it was. */
+function createEnding(outer: AbortSignal): Ending {
+  const controller = new AbortController();
+  let by: EndedBy | undefined;
+  const forward = (): void => controller.abort();
+  if (outer.aborted) forward();
+  outer.addEventListener('abort', forward, { once: true });
+  return {
+    signal: controller.signal,
+    get by() {
+      return by;
+    },
+    end(reason) {
+      by ??= reason;
+      controller.abort();
+    },
+    release: () => outer.removeEventListener('abort', forward),
+  };
+}
+
+function startClock(clock: ClockName, clocks: Clocks, ending: Ending): NodeJS.Timeout | undefined {
+  const ms = clocks[clock];
+  return ms === undefined ? undefined : setTimeout(() => ending.end({ clock }), ms);
+}
+
+function waitBefore(retries: number, failure: Failure, delaysMs: readonly number[]): number | undefined {
+  const delayMs = delaysMs[retries];
+  if (!failure.retry || delayMs === undefined) return undefined;
+  if (failure.retryAfterMs === undefined) return delayMs;
+  return failure.retryAfterMs > LONGEST_WAIT_MS ? undefined : Math.max(failure.retryAfterMs, 0);
+}
+
+const replyOf = ({ reason, help, transient, contextFull }: Failure): ModelReply => ({
+  kind: 'failed',
+  reason,
+  transient,
+  ...(help === undefined ? {} : { help }),
+  ...(contextFull ? { contextFull } : {}),
+});
