@@ -26,7 +26,6 @@ export const SIGNATURE_SCHEMES = [
   'grafana',
   'bearer',
 ] as const;
-export const OVERLAP_POLICIES = ['skip', 'queue', 'parallel'] as const;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 const secretOrSecrets = (description: string) =>

@@ -11,3 +11,15 @@ export interface Clock {
 
 /** A new id that sorts by creation time, e.g. `newId('run')` is `run_0k3v…`. Unique across processes. */
 export type NewId = (prefix: string) => string;
+
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** A number in base 32 with leading zeros: texts of one length sort like the numbers they stand for. */
+export function sortableDigits(value: number, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = DIGITS.charAt(rest % 32) + text;
+  return text;
+}
+
+/** How many digits an instant takes at the start of an id. */
+export const TIME_DIGITS = 9;

@@ -11,6 +11,8 @@ import {
   replayEvent,
   settleEvent,
 } from './events.ts';
+import { dueAlarms, raiseAlarm } from './job-alarms.ts';
+import { changeJob, createJob, findJob, jobNamesLike, listJobs, removeJob } from './jobs.ts';
 import type { Operation, OperationDefinition, Steps } from './operation.ts';
 import {
   claimDeliveries,
@@ -24,6 +26,9 @@ import {
 } from './outbox.ts';
 import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
 import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
+import { appendToSession, deliverToSession, hasUnshown, listSessions, readSession, takeUnshown } from './sessions.ts';
+import { claimScripts, finishScript, lostScripts, renewScript } from './slot-scripts.ts';
+import { dueJobs, fireSlot, nextWakeAt, pruneSlots, recordSlots, slotsAround, slotsOf } from './slots.ts';
 
 const definitions: readonly OperationDefinition<never, unknown>[] = [
   claimDeliveries,
@@ -46,6 +51,25 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   recordEvent,
   replayEvent,
   settleEvent,
+  changeJob,
+  claimScripts,
+  createJob,
+  dueAlarms,
+  dueJobs,
+  findJob,
+  finishScript,
+  fireSlot,
+  jobNamesLike,
+  listJobs,
+  lostScripts,
+  nextWakeAt,
+  pruneSlots,
+  raiseAlarm,
+  recordSlots,
+  removeJob,
+  renewScript,
+  slotsAround,
+  slotsOf,
   cancelRun,
   claimRun,
   enqueueRun,
@@ -60,6 +84,12 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   runCounts,
   stepsOf,
   storeAnswer,
+  appendToSession,
+  deliverToSession,
+  hasUnshown,
+  listSessions,
+  readSession,
+  takeUnshown,
 ];
 
 const bodies = new Map(definitions.map((definition) => [definition.operation, definition.body]));

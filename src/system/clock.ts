@@ -1,7 +1,7 @@
 // Real time and real ids. The only file that asks the machine what time it is on behalf of the rules.
 
 import { randomBytes } from 'node:crypto';
-import type { Clock, NewId } from '../core/time.ts';
+import { type Clock, type NewId, sortableDigits, TIME_DIGITS } from '../core/time.ts';
 
 export const realClock: Clock = {
   now: () => Date.now(),
@@ -20,8 +20,6 @@ export const realClock: Clock = {
     }),
 };
 
-const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
-const TIME_DIGITS = 9;
 const SEQUENCE_DIGITS = 3;
 const RANDOM_DIGITS = 8;
 const SEQUENCE_LIMIT = 32 ** SEQUENCE_DIGITS;
@@ -38,20 +36,14 @@ export function createNewId(clock: Pick<Clock, 'now'>): NewId {
       sequence = 0;
       last += 1;
     }
-    return `${prefix}_${digits(last, TIME_DIGITS)}${digits(sequence, SEQUENCE_DIGITS)}${randomDigits()}`;
+    return `${prefix}_${sortableDigits(last, TIME_DIGITS)}${sortableDigits(sequence, SEQUENCE_DIGITS)}${randomDigits()}`;
   };
 }
 
 export const newId: NewId = createNewId(realClock);
 
-function digits(value: number, length: number): string {
-  let text = '';
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = DIGITS.charAt(rest % 32) + text;
-  return text;
-}
-
 function randomDigits(): string {
   let text = '';
-  for (const byte of randomBytes(RANDOM_DIGITS)) text += DIGITS.charAt(byte % 32);
+  for (const byte of randomBytes(RANDOM_DIGITS)) text += sortableDigits(byte % 32, 1);
   return text;
 }
