@@ -2,6 +2,9 @@
 
 /** The closest of `known`, or undefined when none is close enough to be worth naming. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  // Half a word is a likelier slip than four wrong letters.
+  const begun = known.filter((candidate) => word.length > 1 && candidate.startsWith(word));
+  if (begun.length === 1) return begun[0];
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
