@@ -28,8 +28,10 @@ export function frameNavigated(
   const isRoot = session.kind === 'page' && frame.parentId === undefined;
   const restored = type === 'BackForwardCacheRestore';
   const old = page.frames.get(frame.id);
-  // A new document has no children yet, and those of the old one may never be heard of again.
-  const left = old?.loaderId === frame.loaderId ? unchanged(state) : dropChildren(state, page, frame.id, isRoot, at);
+  // A new document has no children yet, and those of the old one may never be heard of again. A restored one has: its
+  // cross-origin frames were attached just before this, and its local ones are asked for below.
+  const keep = restored || old?.loaderId === frame.loaderId;
+  const left = keep ? unchanged(state) : dropChildren(state, page, frame.id, isRoot, at);
   const current = left.state.pages.get(page.id) ?? page;
   const navigated = frameFrom(frame, session, old);
   if (!isRoot) {
