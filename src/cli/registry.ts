@@ -14,4 +14,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'Start, stop and watch the gateway.',
     load: async () => (await import('./commands/gateway.ts')).gateway,
   },
+  {
+    name: 'runs',
+    summary: 'List, show, cancel and retry runs.',
+    load: async () => (await import('./commands/runs.ts')).runs,
+  },
 ];
