@@ -19,18 +19,24 @@ export const appendToSession = defineOperation(
       title,
       input.at,
     );
-    for (const entry of input.entries) yield* insertEntry(input.sessionId, entry, true, input.at);
+    for (const entry of input.entries) yield* insertEntry(input.sessionId, entry, input.at);
   },
 );
 
-/** Puts a message from elsewhere into a session, to be shown at its next prompt. False when there is no such session. */
+/**
+ * Puts a message from elsewhere into a session, to be shown at its next prompt. False when there is no such session.
+ * The same key is put in once, however often it is tried.
+ */
 export const deliverToSession = defineOperation(
   'sessions.deliver',
-  function* (input: { sessionId: string; text: string; source: string; at: number }): Steps<boolean> {
+  function* (input: { sessionId: string; key: string; text: string; source: string; at: number }): Steps<boolean> {
     const { rows } = yield* sql('SELECT id FROM sessions WHERE id = $1', input.sessionId);
     if (rows.length === 0) return false;
+    yield* lock(`session:${input.sessionId}`);
+    const earlier = yield* sql('SELECT seq FROM session_entries WHERE delivery_key = $1', input.key);
+    if (earlier.rows.length > 0) return true;
     const entry: SessionEntry = { kind: 'delivered', text: input.text, source: input.source };
-    yield* insertEntry(input.sessionId, entry, false, input.at);
+    yield* insertEntry(input.sessionId, entry, input.at, input.key);
     return true;
   },
 );
@@ -81,15 +87,17 @@ export const listSessions = defineOperation('sessions.list', function* (input: {
   return rows.map(toSession);
 });
 
-function* insertEntry(sessionId: string, entry: SessionEntry, shown: boolean, at: number): Steps<void> {
+/** Entries with a delivery key wait to be shown; the others were seen when they were said. */
+function* insertEntry(sessionId: string, entry: SessionEntry, at: number, deliveryKey?: string): Steps<void> {
   // A delivery from another process may arrive while the person types: the numbers must not meet.
   yield* lock(`session:${sessionId}`);
   yield* sql(
-    `INSERT INTO session_entries (session_id, seq, entry, shown, created_at)
-     VALUES ($1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM session_entries WHERE session_id = $1), $2, $3, $4)`,
+    `INSERT INTO session_entries (session_id, seq, entry, shown, delivery_key, created_at)
+     VALUES ($1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM session_entries WHERE session_id = $1), $2, $3, $4, $5)`,
     sessionId,
     JSON.stringify(entry),
-    shown ? 1 : 0,
+    deliveryKey === undefined ? 1 : 0,
+    deliveryKey ?? null,
     at,
   );
 }

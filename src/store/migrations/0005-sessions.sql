@@ -11,7 +11,9 @@ CREATE TABLE session_entries (
   seq INTEGER NOT NULL,
   entry TEXT NOT NULL,
   shown INTEGER NOT NULL,
+  delivery_key TEXT,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (session_id, seq)
 );
 CREATE INDEX session_entries_unshown ON session_entries (session_id, seq) WHERE shown = 0;
+CREATE UNIQUE INDEX session_entries_delivery ON session_entries (delivery_key) WHERE delivery_key IS NOT NULL;
