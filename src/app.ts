@@ -9,7 +9,7 @@ import type { Clock, NewId } from './core/time.ts';
 import type { Delivery } from './delivery/deliver.ts';
 import type { Store } from './store/store.ts';
 import { newId, realClock } from './system/clock.ts';
-import { ensurePrivateDirectory, homeProblem } from './system/files.ts';
+import { ensurePrivateDirectory, homeProblem, readIfExists } from './system/files.ts';
 
 export interface AppOptions {
   env: NodeJS.ProcessEnv;
@@ -33,6 +33,8 @@ export interface App {
   readonly log: Logger;
   /** Throws SvcError `config_invalid` with all problems. */
   config(): Promise<LoadedConfig>;
+  /** Checks a text that is to become config.yaml. Throws like `config`. */
+  checkSettings(text: string): Promise<void>;
   /** Creates the home folder when it is missing. Throws SvcError `home_unusable`. */
   ensureHome(): Promise<void>;
   store(): Promise<Store>;
@@ -72,12 +74,19 @@ export function openApp(options: AppOptions): App {
     log: options.log ?? silentLog,
     config: once(async () => {
       if (options.loaded !== undefined) return options.loaded;
-      const [{ loadConfig }, { platformDescriptions }] = await Promise.all([
-        import('./config/load.ts'),
-        import('./delivery/platforms.ts'),
-      ]);
+      const { loadConfig, platformDescriptions } = await loader();
       return loadConfig({ home: paths.home, env: options.env, platforms: platformDescriptions });
     }),
+    async checkSettings(text) {
+      const { checkConfig, configInvalid, platformDescriptions } = await loader();
+      const dotEnv = await readIfExists(paths.env);
+      const checked = checkConfig(text, dotEnv, {
+        home: paths.home,
+        env: options.env,
+        platforms: platformDescriptions,
+      });
+      if (checked.kind === 'invalid') throw configInvalid(checked.problems);
+    },
     ensureHome: once(async () => {
       try {
         await ensurePrivateDirectory(paths.home);
@@ -95,6 +104,15 @@ export function openApp(options: AppOptions): App {
     },
   };
   return app;
+}
+
+async function loader() {
+  const [load, problem, platforms] = await Promise.all([
+    import('./config/load.ts'),
+    import('./config/problem.ts'),
+    import('./delivery/platforms.ts'),
+  ]);
+  return { ...load, ...problem, ...platforms };
 }
 
 /** Makes the value at the first call. A failure is kept as well: asking again would not mend it. */

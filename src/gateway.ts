@@ -3,10 +3,9 @@
 
 import { rmSync } from 'node:fs';
 import { type App, openApp } from './app.ts';
-import { type LoadedConfig, loadConfig } from './config/load.ts';
+import type { LoadedConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import { SvcError } from './core/errors.ts';
-import { platformDescriptions } from './delivery/platforms.ts';
 import type { RunningHttp } from './http/server.ts';
 import { type Outbox, startOutbox } from './outbox/outbox.ts';
 import { ensurePrivateDirectory, homeProblem, writeFileAtomic } from './system/files.ts';
@@ -61,7 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function startLocked(options: GatewayOptions, paths: HomePaths, lock: InstanceLock): Promise<Gateway> {
-  const loaded = await loadConfig({ home: paths.home, env: options.env, platforms: platformDescriptions });
+  const loaded = await openApp({ env: options.env, home: paths.home }).config();
   const { file, log } = openLog(loaded, paths, options.terminal);
   const lifecycle = createLifecycle(log);
   const app = openApp({

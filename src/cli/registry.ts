@@ -19,4 +19,9 @@ export const commands: readonly CommandEntry[] = [
     summary: 'List, show, cancel and retry runs.',
     load: async () => (await import('./commands/runs.ts')).runs,
   },
+  {
+    name: 'config',
+    summary: 'Show, check and change the settings.',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
 ];
