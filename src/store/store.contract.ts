@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { newRun, type RunChanges } from '../../test/support/new-run.ts';
 import type { NewRun, RunState } from '../core/run.ts';
 import type { Step } from '../core/step.ts';
 import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
@@ -14,22 +15,6 @@ export type OpenAgain = () => Promise<Store>;
 
 const LEASE_MS = 15_000;
 const step = (callId: string): Step => ({ kind: 'tool_started', callId });
-
-let made = 0;
-/** A run with an id of its own; ids sort in the order they were made. */
-export function newRun(changes: Partial<NewRun> & { maxRetries?: number; reportFailure?: boolean } = {}): NewRun {
-  const { maxRetries = 0, reportFailure = false, ...rest } = changes;
-  made += 1;
-  return {
-    id: `run_${String(made).padStart(8, '0')}`,
-    source: { kind: 'manual', name: 'test' },
-    prompt: 'Say hello.',
-    settings: { skills: [], toolsets: [], untrusted: false, silentMarker: false, reportFailure, maxRetries },
-    addresses: [],
-    createdAt: 1000,
-    ...rest,
-  };
-}
 
 export function storeContract(name: string, freshDatabase: () => Promise<OpenAgain>): void {
   describe(`${name} keeps the promises of a store`, () => {
@@ -46,7 +31,7 @@ export function storeContract(name: string, freshDatabase: () => Promise<OpenAga
       await other.close();
     });
 
-    const enqueue = async (changes: Parameters<typeof newRun>[0] = {}): Promise<NewRun> => {
+    const enqueue = async (changes: RunChanges = {}): Promise<NewRun> => {
       const run = newRun(changes);
       await store.write(enqueueRun(run));
       return run;
