@@ -1,6 +1,7 @@
 // The composition root of commands and gateway: parts are made when they are first asked for, and their code is loaded
 // then, so that a command pays for what it uses. What runs for as long as the gateway does is joined in gateway.ts.
 
+import type { AgentParts } from './agent-parts.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import type { SvcError } from './core/errors.ts';
@@ -40,6 +41,8 @@ export interface App {
   store(): Promise<Store>;
   /** Sends one message once; what must not get lost goes through the outbox instead. */
   delivery(): Promise<Delivery>;
+  /** Models, skills, tools and conversations. */
+  agent(): Promise<AgentParts>;
   /** Closes what was opened. Calling it twice is fine. */
   close(): Promise<void>;
 }
@@ -56,7 +59,10 @@ export function openApp(options: AppOptions): App {
   });
   const openDelivery = once(async () => {
     const { config, environment } = await app.config();
-    const { createDelivery } = await import('./delivery/deliver.ts');
+    const [{ createDelivery }, { createChatTarget }] = await Promise.all([
+      import('./delivery/deliver.ts'),
+      import('./chat/chat-target.ts'),
+    ]);
     return createDelivery({
       platforms: config.platforms,
       allowPrivate: config.delivery.allow_private,
@@ -64,7 +70,12 @@ export function openApp(options: AppOptions): App {
       now: app.clock.now,
       deliveriesFolder: paths.deliveries,
       env: environment,
+      inHouse: [createChatTarget({ store: app.store, now: app.clock.now })],
     });
+  });
+  const openAgent = once(async () => {
+    const { openAgentParts } = await import('./agent-parts.ts');
+    return openAgentParts(app, { outbox: options.storeMode === 'threaded' });
   });
   const app: App = {
     env: options.env,
@@ -96,7 +107,10 @@ export function openApp(options: AppOptions): App {
     }),
     store: openStore,
     delivery: openDelivery,
+    agent: openAgent,
     async close() {
+      const agent = await openAgent.made?.catch(() => undefined);
+      await agent?.close();
       const delivery = await openDelivery.made?.catch(() => undefined);
       await delivery?.close();
       const store = await openStore.made?.catch(() => undefined);

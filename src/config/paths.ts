@@ -15,6 +15,9 @@ export interface HomePaths {
   gatewayLog: string;
   deliveries: string;
   browser: string;
+  /** One folder per task of the agent. */
+  work: string;
+  chatHistory: string;
   /** Held open by the running gateway; the operating system lets go of it when the process ends, however it ends. */
   gatewayLock: string;
   /** What the running gateway says of itself: pid, address, start time. Worthless without the lock. */
@@ -43,6 +46,8 @@ export function homePaths(home: string): HomePaths {
     gatewayLog: join(logs, 'gateway.log'),
     deliveries: join(home, 'deliveries'),
     browser: join(home, 'browser'),
+    work: join(home, 'work'),
+    chatHistory: join(home, 'chat_history'),
     gatewayLock: join(home, 'gateway.lock'),
     gatewayState: join(home, 'gateway.json'),
   };
