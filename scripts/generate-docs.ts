@@ -1,0 +1,30 @@
+// Writes the pages that are read off the source. `--check` writes nothing and fails when one of them lags.
+// A further page is one file in pages/ and one line here.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { cliPage } from './pages/cli.ts';
+import { configSchemaFile, configurationPage } from './pages/configuration.ts';
+
+const pages: readonly { path: string; make: () => Promise<string> }[] = [
+  { path: 'config.schema.json', make: configSchemaFile },
+  { path: 'docs/configuration.md', make: configurationPage },
+  { path: 'docs/cli.md', make: cliPage },
+];
+
+const root = resolve(import.meta.dirname, '..');
+const check = process.argv.includes('--check');
+let lagging = 0;
+for (const { path, make } of pages) {
+  const file = join(root, path);
+  const text = await make();
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
+  lagging += 1;
+  if (check) console.error(`${path} is not what the source says. Run: npm run docs`);
+  else {
+    writeFileSync(file, text);
+    console.log(`wrote ${path}`);
+  }
+}
+if (check && lagging > 0) process.exitCode = 1;
+else console.log(lagging === 0 ? 'All generated pages are up to date.' : '');
