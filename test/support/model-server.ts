@@ -93,7 +93,9 @@ export async function startModelServer(script: Script, options: ModelServerOptio
     });
     const reply = typeof script === 'function' ? await script(seen) : script[Math.min(seen.number, script.length) - 1];
     if (!reply) return sendJson(response, 500, { error: { message: 'the script is empty' } });
-    if (reply.delayMs) await sleep(reply.delayMs);
+    // A long delay must not keep a test program alive.
+    if (reply.delayMs) await sleep(reply.delayMs, undefined, { ref: false });
+    if (response.destroyed) return;
     await play(reply, seen, response);
     if (!response.writableEnded && !response.destroyed) response.end();
   };

@@ -1,6 +1,6 @@
 // What went wrong with a model call, in words for people, and what may be done about it. Nothing here ever shows a key.
 
-import { messageOf } from '../../core/errors.ts';
+import { messageOf, SvcError } from '../../core/errors.ts';
 import { type ClockName, type Clocks, clockSentence } from '../timeouts.ts';
 import { WireFault } from './wire-fault.ts';
 
@@ -38,6 +38,9 @@ export function failureOf(error: unknown, context: FailureContext): Failure {
 }
 
 function classify(error: unknown, { server, clocks, endedBy, now }: FailureContext): Failure {
+  if (error instanceof SvcError) {
+    return { reason: error.message, transient: false, retry: false, ...(error.help ? { help: error.help } : {}) };
+  }
   if (endedBy && 'serverGone' in endedBy) {
     const help = 'Start the model server again, or choose another one with `svc model`.';
     return { reason: endedBy.serverGone, help, transient: true, retry: false };

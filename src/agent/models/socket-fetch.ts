@@ -38,12 +38,12 @@ export function socketFetch(call: SocketCall): typeof fetch {
     }
     const { statusCode: status, body } = reply;
     if (NO_BODY.has(status)) {
-      body.destroy();
+      await body.dump();
       return new Response(null, { status, headers });
     }
     if (status >= 400) return new Response(await readWhole(body), { status, headers });
     if (status >= 300) {
-      body.destroy();
+      await body.dump();
       throw new WireFault('not_an_api', `The server redirects to ${headers.get('location') ?? 'another address'}.`);
     }
     const type = headers.get('content-type') ?? '';
