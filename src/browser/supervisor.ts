@@ -98,10 +98,13 @@ export class Supervisor {
   }
 
   /** One protocol call. Rejects with `cdp_error`, `timeout` or `browser_gone`. */
-  call<M extends CommandName>(method: M, params?: CommandParams<M>, options?: CallOptions): Promise<CommandResult<M>>;
-  call(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
-  call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
-    if (this.#connection !== undefined) return this.#connection.call(method, params, options);
+  call<M extends CommandName>(method: M, params?: CommandParams<M>, options?: CallOptions): Promise<CommandResult<M>> {
+    return this.callAny(method, params, options) as Promise<CommandResult<M>>;
+  }
+
+  /** The same for methods that only the caller knows. */
+  callAny(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
+    if (this.#connection !== undefined) return this.#connection.callAny(method, params, options);
     const help = 'Call browser_navigate to start or reach a browser again.';
     return Promise.reject(new SvcError('browser_gone', 'There is no connection to the browser.', { help }));
   }
@@ -216,7 +219,7 @@ export class Supervisor {
       if (this.#connection === connection) this.#dispatch({ kind: 'reply', tag, failed, result, at: this.#now() });
     };
     // No deadline: the rules have their own, and a late answer of a page that was blocked is still the truth.
-    connection.call(method, params, { sessionId, deadlineMs: 0 }).then(
+    connection.callAny(method, params, { sessionId, deadlineMs: 0 }).then(
       (result) => reply(false, result),
       () => reply(true, undefined),
     );

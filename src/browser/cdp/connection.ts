@@ -78,9 +78,12 @@ export class CdpConnection {
   }
 
   /** Rejects with `cdp_error` (the browser said no), `timeout` or `browser_gone`. */
-  call<M extends CommandName>(method: M, params?: CommandParams<M>, options?: CallOptions): Promise<CommandResult<M>>;
-  call(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
-  call(method: string, params?: unknown, options: CallOptions = {}): Promise<unknown> {
+  call<M extends CommandName>(method: M, params?: CommandParams<M>, options?: CallOptions): Promise<CommandResult<M>> {
+    return this.callAny(method, params, options) as Promise<CommandResult<M>>;
+  }
+
+  /** The same for methods that only the caller knows. */
+  callAny(method: string, params?: unknown, options: CallOptions = {}): Promise<unknown> {
     const { sessionId, deadlineMs = DEFAULT_DEADLINE_MS } = options;
     return new Promise((resolve, reject) => {
       if (this.#closed) {

@@ -1,0 +1,195 @@
+// The browser of one task: its supervisor, what it has read, and the calls that a dialog interrupted. A call never waits
+// behind a dialog: it returns at once, goes on in the background, and its result comes with the answer to the dialog.
+
+import { messageOf, SvcError } from '../core/errors.ts';
+import { blockingDialog, PageReader } from './page-reader.ts';
+import {
+  answerableDialogs,
+  closedDialogToWire,
+  dialogToWire,
+  type WireClosedDialog,
+  type WireDialog,
+} from './snapshot.ts';
+import type { BrowserState, Dialog, Page } from './state.ts';
+import type { Supervisor } from './supervisor.ts';
+
+/** What a tool answers with. */
+export type BrowserResult = { success: true; [field: string]: unknown } | FailedResult;
+
+export interface FailedResult {
+  success: false;
+  error: { code: string; message: string; help: string };
+  [field: string]: unknown;
+}
+
+interface InterruptedCall {
+  tool: string;
+  finished: Promise<BrowserResult>;
+}
+
+/** How long an answered dialog waits for the call it had interrupted. */
+const FINISH_MS = 10_000;
+const CLOSE_MS = 10_000;
+
+export class TaskBrowser {
+  readonly kind = 'cdp';
+  readonly supervisor: Supervisor;
+  readonly reader: PageReader;
+  /** False for tasks that must stay away from private addresses. */
+  readonly allowPrivate: boolean;
+  #interrupted = new Map<string, InterruptedCall>();
+
+  constructor(supervisor: Supervisor, allowPrivate: boolean) {
+    this.supervisor = supervisor;
+    this.reader = new PageReader(supervisor);
+    this.allowPrivate = allowPrivate;
+  }
+
+  get state(): BrowserState {
+    return this.supervisor.state;
+  }
+
+  /** The tab that the task works in. Rejects with `browser_gone`, or `not_found` when no tab is open. */
+  async page(signal?: AbortSignal): Promise<Page> {
+    await this.supervisor.ready(signal);
+    const page = this.state.pages.get(this.state.currentPageId ?? '');
+    if (page !== undefined) return page;
+    throw new SvcError('not_found', 'No tab is open.', { help: 'Open one with browser_navigate.' });
+  }
+
+  /** Runs one tool call on a page. Never rejects, and never outlasts a dialog that the page opens meanwhile. */
+  async act(tool: string, page: Page, work: () => Promise<Record<string, unknown>>): Promise<BrowserResult> {
+    const seen = this.state.dialogCount;
+    const opened = (state: BrowserState) => openedSince(state, seen, page);
+    const finished = work().then(succeed, fail);
+    const done = new AbortController();
+    const interrupted = this.supervisor.until((state) => opened(state).length > 0, 2 ** 31 - 1, done.signal);
+    const outcome = await Promise.race([finished, interrupted.then(() => undefined)]);
+    done.abort();
+    if (outcome !== undefined) return outcome;
+    const dialogs = opened(this.state);
+    // Closed again in the same breath, by another client: the call simply goes on.
+    if (dialogs.length === 0) return finished;
+    this.#interrupted.set(page.id, { tool, finished });
+    return {
+      success: true,
+      interrupted: 'dialog',
+      help: `A dialog opened and ${tool} was not finished. Answer it with browser_dialog; its result brings the rest.`,
+      pending_dialogs: dialogs.map(dialogToWire),
+    };
+  }
+
+  /** A refusal when a dialog keeps this session from answering; undefined when the way is free. */
+  blocked(page: Page, sessionId: string): FailedResult | undefined {
+    const dialog = blockingDialog(this.state, page.id, sessionId);
+    return dialog && dialogOpen(dialog);
+  }
+
+  /** Input goes to the window, and a native dialog takes it all, whichever frame it belongs to. */
+  inputBlocked(page: Page, sessionId: string): FailedResult | undefined {
+    const native = answerableDialogs(this.state).find(
+      ({ pageId, source }) => pageId === page.id && source.kind === 'native',
+    );
+    return native ? dialogOpen(native) : this.blocked(page, sessionId);
+  }
+
+  async answerDialog(action: string, promptText?: string, dialogId?: string): Promise<BrowserResult> {
+    if (action !== 'accept' && action !== 'dismiss') {
+      return failure('invalid_action', `There is no action ${JSON.stringify(action)}.`, 'Use accept or dismiss.');
+    }
+    const chosen = chooseDialog(this.state, dialogId);
+    if ('success' in chosen) return chosen;
+    const answer = { dialogId: chosen.id, accept: action === 'accept', promptText };
+    this.supervisor.decide({ kind: 'answer', answer, at: this.supervisor.now() });
+    const isClosed = (state: BrowserState) => !state.pendingDialogs.some(({ id }) => id === chosen.id);
+    if (!(await this.supervisor.until(isClosed, CLOSE_MS))) {
+      const help = 'Reload the page with browser_navigate.';
+      return failure('timeout', `The browser did not close dialog ${chosen.id}.`, help);
+    }
+    const closed = this.state.recentDialogs.find(({ id }) => id === chosen.id);
+    if (closed?.closedBy === 'remote') {
+      const help = 'Take a browser_snapshot to see where the page is now.';
+      return failure('no_dialog', `Dialog ${chosen.id} was closed by the browser or somebody else first.`, help);
+    }
+    const dialog: WireClosedDialog | WireDialog = closed
+      ? closedDialogToWire(this.state, closed)
+      : dialogToWire(chosen);
+    const note = chosen.unanswerable
+      ? { note: 'Two dialogs were open at once and the browser lost this one: the page was reloaded instead.' }
+      : {};
+    return { success: true, action, dialog, ...note, ...(await this.#finishInterrupted(chosen.pageId)) };
+  }
+
+  /** The result of the call that the dialog had interrupted, or the next dialog when that comes first. */
+  async #finishInterrupted(pageId: string): Promise<Record<string, unknown>> {
+    const call = this.#interrupted.get(pageId);
+    const seen = this.state.dialogCount;
+    const page = this.state.pages.get(pageId);
+    if (call === undefined) return {};
+    const done = new AbortController();
+    const next = (state: BrowserState) => page !== undefined && openedSince(state, seen, page).length > 0;
+    const waited = this.supervisor.until(next, FINISH_MS, done.signal);
+    const result = await Promise.race([call.finished, waited.then(() => undefined)]);
+    done.abort();
+    if (result === undefined) {
+      const dialogs = answerableDialogs(this.state).filter((dialog) => dialog.pageId === pageId);
+      return {
+        interrupted_call: { tool: call.tool, finished: false },
+        ...(dialogs.length > 0 ? { pending_dialogs: dialogs.map(dialogToWire) } : {}),
+      };
+    }
+    this.#interrupted.delete(pageId);
+    return { interrupted_call: { tool: call.tool, finished: true, result } };
+  }
+}
+
+export function succeed(fields: Record<string, unknown>): BrowserResult {
+  return { success: true, ...fields };
+}
+
+/** Any thrown value as the answer of a tool. */
+export function fail(error: unknown): FailedResult {
+  const fallback = 'Take a browser_snapshot to see the state of the page.';
+  if (error instanceof SvcError) return failure(error.code, error.message, error.help ?? fallback);
+  return failure('cdp_error', messageOf(error), fallback);
+}
+
+export function failure(code: string, message: string, help: string): FailedResult {
+  return { success: false, error: { code, message, help } };
+}
+
+function dialogOpen(dialog: Dialog): FailedResult {
+  const message = `The page is blocked by the ${dialog.type} dialog ${dialog.id}.`;
+  return {
+    ...failure('dialog_open', message, 'Answer it with browser_dialog first.'),
+    pending_dialogs: [dialogToWire(dialog)],
+  };
+}
+
+/** Dialogs of this page, or of one that shares its process because one opened the other. */
+function openedSince(state: BrowserState, seen: number, page: Page): Dialog[] {
+  return answerableDialogs(state).filter((dialog) => {
+    if (Number(dialog.id.slice(2)) <= seen) return false;
+    const other = state.pages.get(dialog.pageId);
+    return dialog.pageId === page.id || other?.openerId === page.id || page.openerId === dialog.pageId;
+  });
+}
+
+function chooseDialog(state: BrowserState, dialogId: string | undefined): Dialog | FailedResult {
+  const open = answerableDialogs(state);
+  const ids = open.map(({ id }) => id).join(', ');
+  if (dialogId !== undefined) {
+    const named = open.find(({ id }) => id === dialogId);
+    const help = open.length === 0 ? 'No dialog is open.' : `Open now: ${ids}.`;
+    return named ?? failure('dialog_not_found', `No open dialog has the id ${dialogId}.`, help);
+  }
+  const [first, second] = open;
+  if (first === undefined) {
+    return failure('no_dialog', 'No dialog is open.', 'Look for pending_dialogs in a browser_snapshot first.');
+  }
+  if (second === undefined) return first;
+  return {
+    ...failure('dialog_ambiguous', `Several dialogs are open: ${ids}.`, 'Name one of them with dialog_id.'),
+    pending_dialogs: open.map(dialogToWire),
+  };
+}
