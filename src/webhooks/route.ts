@@ -4,14 +4,14 @@ import type { Filter, RouteConfig } from '../config/schema.ts';
 import { type Address, type ParsedAddresses, parseAddresses } from '../core/address.ts';
 import { canonicalTarget } from '../core/names.ts';
 import { filterProblems } from './filters.ts';
-import { type Scheme, schemesNamed, secretProblem } from './signature.ts';
+import { readSecret, type Scheme, type Secret, schemesNamed, secretProblem } from './signature.ts';
 import { compileTemplate, type Template } from './template.ts';
 
 export interface Route {
   name: string;
   events: readonly string[];
   /** Undefined when requests are not verified at all (`INSECURE_NO_AUTH`). */
-  auth: { schemes: readonly Scheme[]; secrets: readonly string[] } | undefined;
+  auth: { schemes: readonly Scheme[]; secrets: readonly Secret[] } | undefined;
   filters: Filter | readonly Filter[] | undefined;
   prompt: Template | undefined;
   skills: string[];
@@ -57,7 +57,7 @@ export function makeRoute(
     route: {
       name,
       events: config.events,
-      auth: secrets[0] === INSECURE ? undefined : { schemes, secrets },
+      auth: secrets[0] === INSECURE ? undefined : { schemes, secrets: secrets.map(readSecret) },
       filters: config.filters,
       prompt: config.prompt === undefined ? undefined : compileTemplate(config.prompt),
       skills: config.skills,

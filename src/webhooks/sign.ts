@@ -1,6 +1,6 @@
 // Signs a request the way its sender would, from the same rows that verify it: for `svc webhook test` and for tests.
 
-import { decodesKey, hmac, hmacKey, type Scheme, schemesNamed, signedContent } from './signature.ts';
+import { hmac, hmacKey, readSecret, type Scheme, schemesNamed, signedContent } from './signature.ts';
 
 export interface Unsigned {
   body: Buffer;
@@ -32,15 +32,16 @@ export function signedHeaders(
 
 function proofText(
   scheme: Scheme,
-  secret: string,
+  text: string,
   request: { headers: Record<string, string>; body: Buffer },
   timestamp: string,
 ): string | undefined {
   const proof = scheme.proofs[0];
-  if (!proof || secret.startsWith('whpk_')) return undefined;
-  if (proof.algorithm === 'equal') return proof.prefix + secret;
-  const key = hmacKey(secret, decodesKey(scheme));
+  const secret = readSecret(text);
+  const key = hmacKey(scheme, secret);
+  if (!proof || !key) return undefined;
+  if (proof.algorithm === 'equal') return proof.prefix + text;
   const content = signedContent(scheme, request, timestamp);
-  if (!key || !content || proof.algorithm !== 'hmac-sha256') return undefined;
+  if (!content || proof.algorithm !== 'hmac-sha256') return undefined;
   return proof.prefix + hmac(key, content).toString(proof.encoding);
 }

@@ -1,7 +1,15 @@
 // A signature is checked here, on the raw bytes. Every scheme is a row of data; there is one verifier.
 // Comparisons are constant in time, lengths and alphabets are checked before anything is decoded, nothing here throws.
 
-import { createHmac, createPublicKey, randomBytes, timingSafeEqual, verify } from 'node:crypto';
+import {
+  createHmac,
+  createPublicKey,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+  verify,
+} from 'node:crypto';
 import { parseJson, valueAt } from '../core/json.ts';
 import { headerValue } from '../core/names.ts';
 
@@ -156,6 +164,29 @@ const AUTO_SCHEMES = AUTO.flatMap((name) => SCHEMES.filter((scheme) => scheme.na
 export const recognise = (schemes: readonly Scheme[], headers: RequestHeaders): Scheme | undefined =>
   schemes.find((scheme) => headerValue(headers, scheme.header) !== undefined);
 
+/** A secret in the forms that the schemes use. A public key is known to everyone, so it has no other form. */
+export interface Secret {
+  text: string;
+  /** The text itself as a key. */
+  key?: KeyObject;
+  /** What `whsec_` encodes, for Standard Webhooks; any other text is its own key. */
+  decodedKey?: KeyObject;
+  publicKey?: KeyObject;
+}
+
+export function readSecret(text: string): Secret {
+  if (text.startsWith('whpk_')) {
+    const publicKey = ed25519Key(text);
+    return publicKey ? { text, publicKey } : { text };
+  }
+  if (text.trim() === '') return { text };
+  const key = createSecretKey(text, 'utf8');
+  if (!text.startsWith('whsec_')) return { text, key, decodedKey: key };
+  const encoded = text.slice('whsec_'.length);
+  if (!/^[A-Za-z0-9+/]{4,}={0,2}$/.test(encoded)) return { text, key };
+  return { text, key, decodedKey: createSecretKey(encoded, 'base64') };
+}
+
 export interface SignedRequest {
   headers: RequestHeaders;
   body: Buffer;
@@ -165,7 +196,7 @@ export interface SignedRequest {
 /** Undefined when the request is genuine, else why not, in words fit for a log. */
 export function signatureProblem(
   scheme: Scheme,
-  secrets: readonly string[],
+  secrets: readonly Secret[],
   request: SignedRequest,
 ): string | undefined {
   const header = headerValue(request.headers, scheme.header);
@@ -182,28 +213,21 @@ export function signatureProblem(
   return bodyIsFresh(scheme, request) ? undefined : 'timestamp in the body outside the window';
 }
 
-/** Why this text cannot be a secret of the scheme, or undefined. */
-export function secretProblem(schemes: readonly Scheme[], secret: string): string | undefined {
-  if (secret.trim() === '') return 'the secret is empty';
-  if (secret.startsWith('whpk_')) {
+/** Why this text cannot be a secret of the schemes, or undefined. */
+export function secretProblem(schemes: readonly Scheme[], text: string): string | undefined {
+  const secret = readSecret(text);
+  if (text.startsWith('whpk_')) {
     if (!schemes.some((scheme) => scheme.proofs.some((proof) => proof.algorithm === 'ed25519')))
       return 'a public key (whpk_) only works with the scheme `standard`';
-    return publicKey(secret) ? undefined : 'the public key after `whpk_` is not 32 bytes of base64';
+    return secret.publicKey ? undefined : 'the public key after `whpk_` is not 32 bytes of base64';
   }
-  if (schemes.every((scheme) => scheme.name === 'standard') && secret.startsWith('whsec_') && !hmacKey(secret, true))
-    return 'what follows `whsec_` is not base64';
-  return undefined;
+  if (!secret.key) return 'the secret is empty';
+  return schemes.some((scheme) => hmacKey(scheme, secret)) ? undefined : 'what follows `whsec_` is not base64';
 }
 
-/** The key of an HMAC. Standard Webhooks decodes `whsec_`; everyone else takes the text as it stands. */
-export function hmacKey(secret: string, decodes: boolean): Buffer | undefined {
-  // A public key is known to everyone: as an HMAC key or a token it would let everyone in.
-  if (secret === '' || secret.startsWith('whpk_')) return undefined;
-  if (!decodes || !secret.startsWith('whsec_')) return Buffer.from(secret, 'utf8');
-  const encoded = secret.slice('whsec_'.length);
-  if (!/^[A-Za-z0-9+/]{4,}={0,2}$/.test(encoded)) return undefined;
-  return Buffer.from(encoded, 'base64');
-}
+/** The key of an HMAC: Standard Webhooks decodes `whsec_`, everyone else takes the text as it stands. */
+export const hmacKey = (scheme: Scheme, secret: Secret): KeyObject | undefined =>
+  scheme.name === 'standard' ? secret.decodedKey : secret.key;
 
 /** The bytes the proof is made over, or undefined when the request lacks a part of them. */
 export function signedContent(
@@ -223,13 +247,10 @@ export function signedContent(
   return parts;
 }
 
-/** True when the key of this scheme is what `whsec_` encodes. */
-export const decodesKey = (scheme: Scheme): boolean => scheme.name === 'standard';
-
 function proves(
   scheme: Scheme,
   entries: readonly string[],
-  secret: string,
+  secret: Secret,
   content: readonly (string | Buffer)[],
 ): boolean {
   let digest: Buffer | undefined;
@@ -242,7 +263,7 @@ function proves(
       if (proof.algorithm === 'equal') matched = equalTexts(claim, secret) || matched;
       else if (proof.algorithm === 'ed25519') matched = signedBy(secret, claim, content) || matched;
       else {
-        const key = digest ? undefined : hmacKey(secret, decodesKey(scheme));
+        const key = digest ? undefined : hmacKey(scheme, secret);
         if (key) digest = hmac(key, content);
         const claimed = decode(claim, proof.encoding, 32);
         if (digest && claimed) matched = timingSafeEqual(digest, claimed) || matched;
@@ -259,7 +280,7 @@ function claimOf(entry: string, proof: Proof): string | undefined {
   return same ? entry.slice(proof.prefix.length) : undefined;
 }
 
-export function hmac(key: Buffer, content: readonly (string | Buffer)[]): Buffer {
+export function hmac(key: KeyObject, content: readonly (string | Buffer)[]): Buffer {
   const mac = createHmac('sha256', key);
   for (const part of content) mac.update(part);
   return mac.digest();
@@ -278,32 +299,32 @@ const HEX = /^[0-9a-fA-F]+$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Both sides are hashed first, so that neither length nor a common beginning shows in the time it takes. */
-const compareKey = randomBytes(32);
-function equalTexts(claim: string, secret: string): boolean {
-  if (secret === '' || secret.startsWith('whpk_')) return false;
+const compareKey = createSecretKey(randomBytes(32));
+function equalTexts(claim: string, secret: Secret): boolean {
+  if (!secret.key) return false;
   // Node hands header bytes over as latin1; the secret was written in UTF-8.
   const claimed = hmac(compareKey, [Buffer.from(claim, 'latin1')]);
-  return timingSafeEqual(claimed, hmac(compareKey, [Buffer.from(secret, 'utf8')]));
+  return timingSafeEqual(claimed, hmac(compareKey, [secret.text]));
 }
 
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-function publicKey(secret: string): Buffer | undefined {
-  const raw = secret.startsWith('whpk_') ? decode(secret.slice('whpk_'.length), 'base64', 32) : undefined;
-  return raw && Buffer.concat([ED25519_PREFIX, raw]);
-}
-
-function signedBy(secret: string, claim: string, content: readonly (string | Buffer)[]): boolean {
-  const der = publicKey(secret);
-  const signature = decode(claim, 'base64', 64);
-  if (!der || !signature) return false;
-  const bytes = Buffer.concat(content.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+function ed25519Key(text: string): KeyObject | undefined {
+  const raw = decode(text.slice('whpk_'.length), 'base64', 32);
+  if (!raw) return undefined;
   try {
-    return verify(null, bytes, createPublicKey({ key: der, format: 'der', type: 'spki' }), signature);
+    return createPublicKey({ key: Buffer.concat([ED25519_PREFIX, raw]), format: 'der', type: 'spki' });
   } catch {
     // 32 bytes that are no point of the curve.
-    return false;
+    return undefined;
   }
+}
+
+function signedBy(secret: Secret, claim: string, content: readonly (string | Buffer)[]): boolean {
+  const signature = decode(claim, 'base64', 64);
+  if (!secret.publicKey || !signature) return false;
+  const bytes = Buffer.concat(content.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  return verify(null, bytes, secret.publicKey, signature);
 }
 
 function sentTimestamp(scheme: Scheme, headers: RequestHeaders, entries: readonly string[]): string | undefined {
