@@ -43,7 +43,7 @@ export function judge(reply: HttpReply, reading: Reading, now: number): SendOutc
   }
   const error = reading.error?.(json, reply) ?? {};
   const words = cleaned(error.words);
-  if (good && json === undefined) {
+  if (good && json === undefined && !reading.anyBody) {
     return { kind: 'failed', reason: 'answered with something that is not JSON; is base_url right?' };
   }
   const reason = [`answered ${status}`, words].filter(Boolean).join(': ');
