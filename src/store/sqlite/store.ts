@@ -37,7 +37,9 @@ export function openSqliteStore(file: string, options: SqliteOptions): Store {
       }
     },
     close: () => {
-      closing ??= writer.close().finally(() => reader.close());
+      // The writer goes last: only it can move the log into the database and remove it.
+      if (!closing) reader.close();
+      closing ??= writer.close();
       return closing;
     },
   };
