@@ -13,6 +13,7 @@ import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
 import { createJsonLog, type LogSink } from './system/json-log.ts';
 import { createLifecycle, type Lifecycle } from './system/lifecycle.ts';
 import { rotatingFile } from './system/log-sinks.ts';
+import { countWork } from './work-counts.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -72,7 +73,7 @@ async function startLocked(options: GatewayOptions, paths: HomePaths, lock: Inst
     onStoreFatal: options.onFatal,
   });
   log.info('The gateway is starting', { version: options.version, pid: process.pid, home: paths.home });
-  const http = await startParts(app, lifecycle).catch((error: unknown) => {
+  const http = await startParts(app, lifecycle, options.version).catch((error: unknown) => {
     file.close();
     throw error;
   });
@@ -105,7 +106,7 @@ async function startLocked(options: GatewayOptions, paths: HomePaths, lock: Inst
 }
 
 /** The order of the house. Each room adds its part here: what it needs comes before it, what feeds it after it. */
-async function startParts(app: App, lifecycle: Lifecycle): Promise<RunningHttp> {
+async function startParts(app: App, lifecycle: Lifecycle, version: string): Promise<RunningHttp> {
   const { config } = await app.config();
   const { webhook } = config.platforms;
   await lifecycle.start('store', async () => {
@@ -121,6 +122,7 @@ async function startParts(app: App, lifecycle: Lifecycle): Promise<RunningHttp> 
       host: webhook.enabled ? webhook.extra.host : '127.0.0.1',
       port: webhook.extra.port,
       log: app.log.child({ part: 'http' }),
+      metrics: { version, counts: async () => countWork(await app.store()) },
       routes: [],
     }),
   );

@@ -45,7 +45,7 @@ test('GET /health answers 200 with exactly the two fields of the contract', asyn
 });
 
 test('unknown paths, wrong methods and paths that cannot be decoded are JSON errors', async () => {
-  const { url, port } = await start({ metrics: async () => 'x 1\n' });
+  const { url, port } = await start();
   const unknown = await fetch(`${url}/nothing?x=1`);
   assert.deepEqual([unknown.status, await unknown.json()], [404, { error: 'Not found' }]);
   const wrong = await fetch(`${url}/health`, { method: 'DELETE' });
@@ -56,7 +56,25 @@ test('unknown paths, wrong methods and paths that cannot be decoded are JSON err
   const broken = await exchange(port, 'GET /%ff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   assert.match(broken, /^HTTP\/1\.1 40[04] /);
   assert.match(broken, /\{"error":/);
-  assert.equal(await (await fetch(`${url}/metrics`)).text(), 'x 1\n');
+  assert.equal((await fetch(`${url}/metrics`)).status, 404);
+});
+
+test('/metrics tells the version, stored work by state, answered requests and memory', async () => {
+  const { url } = await start({
+    metrics: { version: '9.9.9', counts: async () => ({ runs: { queued: 3 }, deliveries: {} }) },
+  });
+  await fetch(`${url}/health`);
+  await fetch(`${url}/no/such/page`);
+  const answer = await fetch(`${url}/metrics`);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
+  const text = await answer.text();
+  assert.match(text, /^svc_info\{version="9\.9\.9"\} 1$/m);
+  assert.match(text, /^svc_work\{kind="runs",state="queued"\} 3$/m);
+  assert.match(text, /^svc_http_requests_total\{route="\/health",method="GET",status="200"\} 1$/m);
+  assert.match(text, /^svc_http_requests_total\{route="none",method="any",status="404"\} 1$/m);
+  const behindProxy = await fetch(`${url}/metrics`, { headers: { 'x-forwarded-for': '203.0.113.7' } });
+  assert.equal(behindProxy.status, 403);
+  assert.match(text, /^process_resident_memory_bytes \d+$/m);
 });
 
 test('a handler that throws answers 500 without the reason, and the reason is logged', async () => {

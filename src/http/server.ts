@@ -9,7 +9,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { messageOf, SvcError } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
+import { isLocalClient } from '../webhooks/local-client.ts';
 import { limitConnections } from './connections.ts';
+import { createHttpTally, createMetrics, type MetricsSource } from './metrics.ts';
 
 export type HttpServer = FastifyInstance;
 export type HttpRequest = FastifyRequest;
@@ -22,8 +24,8 @@ export interface HttpOptions {
   log: Logger;
   /** Each adds its routes. `server.all(path, ...)` gets every method; the sender's headers are `request.raw.headers`. */
   routes: readonly ((server: HttpServer) => void)[];
-  /** The answer of /metrics; absent means that there is none. */
-  metrics?: () => Promise<string>;
+  /** What /metrics tells; absent means that there is none. */
+  metrics?: MetricsSource;
   maxConnections?: number;
 }
 
@@ -58,9 +60,15 @@ export async function startHttpServer(options: HttpOptions): Promise<RunningHttp
     if (stopping) reply.header('connection', 'close');
   });
   server.get('/health', { exposeHeadRoute: true }, async () => ({ status: 'ok', platform: 'webhook' }));
-  const { metrics } = options;
-  if (metrics !== undefined) {
-    server.get('/metrics', async (_request, reply) => {
+  if (options.metrics !== undefined) {
+    const tally = createHttpTally();
+    server.addHook('onResponse', async ({ method, routeOptions }, { statusCode }) => {
+      tally.add(routeOptions.url ?? 'none', routeOptions.url === undefined ? 'any' : method, statusCode);
+    });
+    const metrics = createMetrics(options.metrics, tally);
+    server.get('/metrics', async (request, reply) => {
+      // How much runs here is not for everyone who may send a webhook.
+      if (!isLocalClient(request.raw.socket.remoteAddress, request.raw.headers)) return refuse(reply, 403, 'Forbidden');
       reply.type('text/plain; version=0.0.4; charset=utf-8');
       return metrics();
     });

@@ -1,5 +1,6 @@
 // `svc gateway`: starts, stops and shows the gateway process.
 
+import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { homePaths, resolveHome } from '../../config/paths.ts';
 import { SvcError } from '../../core/errors.ts';
@@ -90,8 +91,7 @@ function defineStatus(command: Command, context: CliContext): void {
     .action(async ({ json }: { json?: true }) => {
       const paths = homePaths(resolveHome(context.env));
       const state = findGateway(paths);
-      const { countWork } = await import('../work-counts.ts');
-      const counts = await countWork(context);
+      const counts = await storedWork(context);
       if (json) printJson(context, { running: state !== undefined, ...state, log: paths.gatewayLog, ...counts });
       else {
         printDetails(context, [
@@ -109,6 +109,16 @@ function defineStatus(command: Command, context: CliContext): void {
       }
     });
   addExamples(command, ['svc gateway status', 'svc gateway status --json']);
+}
+
+async function storedWork(context: CliContext) {
+  const [{ withApp }, { countWork }] = await Promise.all([import('../with-app.ts'), import('../../work-counts.ts')]);
+  return withApp(context, async (app) => {
+    const { config } = await app.config();
+    // Asking must not create a database where nothing has run yet.
+    if (config.database.url === undefined && !existsSync(app.paths.database)) return { runs: {}, deliveries: {} };
+    return countWork(await app.store());
+  });
 }
 
 const countsText = (counts: Readonly<Partial<Record<string, number>>>): string =>
