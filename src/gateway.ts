@@ -8,6 +8,9 @@ import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import { SvcError } from './core/errors.ts';
 import type { RunningHttp } from './http/server.ts';
 import { type Outbox, startOutbox } from './outbox/outbox.ts';
+import { createExecutor } from './runs/execute.ts';
+import { startRetention } from './runs/retention.ts';
+import { createWorker, type Worker } from './runs/worker.ts';
 import { ensurePrivateDirectory, homeProblem, writeFileAtomic } from './system/files.ts';
 import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
 import { createJsonLog, type LogSink } from './system/json-log.ts';
@@ -113,7 +116,9 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
     await app.store();
     return { stop: () => app.close() };
   });
-  await lifecycle.start('outbox', () => openOutbox(app));
+  const outbox = await lifecycle.start('outbox', () => openOutbox(app));
+  await lifecycle.start('old runs', () => openRetention(app));
+  await lifecycle.start('runs', () => openWorker(app, outbox));
 
   const { startHttpServer } = await import('./http/server.ts');
   return lifecycle.start('http', () =>
@@ -139,6 +144,43 @@ async function openOutbox(app: App): Promise<Outbox> {
     concurrency: config.delivery.concurrency,
     keepMs: config.runs.keep_days * DAY_MS,
   });
+}
+
+async function openRetention(app: App): Promise<{ stop(): Promise<void> }> {
+  const { config } = await app.config();
+  const log = app.log.child({ part: 'runs' });
+  return startRetention({ store: await app.store(), clock: app.clock, log, keepMs: config.runs.keep_days * DAY_MS });
+}
+
+async function openWorker(app: App, outbox: Outbox): Promise<Worker> {
+  const { config } = await app.config();
+  const { models, toolsFor, skillsFor, endTask, sweepFolders } = await app.agent();
+  const log = app.log.child({ part: 'runs' });
+  const { instructions, max_steps: maxSteps, max_tokens: maxTokens, timeout_s } = config.agent;
+  const execute = createExecutor({
+    modelFor: models.modelFor,
+    toolsFor,
+    skillsFor,
+    endTask,
+    ...(instructions !== undefined && { instructions }),
+    limits: { maxSteps, ...(maxTokens !== undefined && { maxTokens }) },
+    clock: app.clock,
+    newId: app.newId,
+    log,
+  });
+  const worker = createWorker({
+    store: await app.store(),
+    execute,
+    concurrency: config.runs.concurrency,
+    clock: app.clock,
+    newId: app.newId,
+    log,
+    timeoutMs: timeout_s * 1000,
+    onMessages: outbox.wake,
+  });
+  await sweepFolders();
+  worker.start();
+  return worker;
 }
 
 async function prepareHome(paths: HomePaths): Promise<void> {

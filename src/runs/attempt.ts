@@ -59,7 +59,7 @@ type Interruption = 'lost' | 'cancelled' | 'timeout' | 'stopping';
 const MAX_TAKEOVERS = 5;
 const STORE_RETRY_MS = 1000;
 /** How long a tool that is under way may take to finish when the program stops. */
-const TOOL_GRACE_MS = 5000;
+const TOOL_GRACE_MS = 4000;
 /** An executor that does not end after its signal must not keep the place for ever. */
 const ABORT_GRACE_MS = 5000;
 

@@ -58,7 +58,7 @@ async function execute(model: Model, changes: { settings?: Partial<RunSettings>;
     skillsFor: async () => ['# Skill: bells'],
     instructions: 'Be brief.',
     limits: { maxSteps: 5 },
-    endTask: async (taskId) => void ended.push(taskId),
+    endTask: async (taskId, over) => void ended.push(`${taskId} ${over ? 'ended' : 'goes on later'}`),
     clock: { now: () => 0 },
     newId: (prefix) => `${prefix}_secret${++ids}`,
     log: silentLog,
@@ -87,7 +87,7 @@ test('the agent gets the instructions, the skills and the granted tools, and eve
     recorded.map(({ kind }) => kind),
     ['model', 'tool_started', 'tool_result', 'model'],
   );
-  assert.deepEqual(ended, [run.id]);
+  assert.deepEqual(ended, [`${run.id} ended`]);
 });
 
 test("text from outside stands inside the fence, the operator's words outside", async () => {
@@ -119,7 +119,7 @@ test('the silent marker keeps an answer back only where the settings allow it', 
 
 test('a failure of the model tells the reason with its next step, and whether to try again', async () => {
   const reply: ModelReply = { kind: 'failed', reason: 'No server answers.', transient: true, help: 'Start it.' };
-  const { result, ended } = await execute(scripted([reply]));
+  const { result, ended, run } = await execute(scripted([reply]));
   assert.deepEqual(result, { kind: 'failed', reason: 'No server answers. Start it.', transient: true });
-  assert.equal(ended.length, 1);
+  assert.deepEqual(ended, [`${run.id} goes on later`]);
 });

@@ -1,7 +1,7 @@
 // What happens in one run: the agent with the run's tools, skills and prompt. Text from outside goes into a fence; only
 // the operator's own words stand outside it.
 
-import { runAgent } from '../agent/agent.ts';
+import { type AgentResult, runAgent } from '../agent/agent.ts';
 import { systemText } from '../agent/instructions.ts';
 import type { Model } from '../agent/model.ts';
 import type { Tool, Trust } from '../agent/tool.ts';
@@ -20,8 +20,8 @@ export interface ExecutorDeps {
   /** `agent.instructions` of the config. */
   instructions?: string;
   limits: { maxSteps: number; maxTokens?: number };
-  /** Lets go of what the task held (a browser, a work folder). Must not throw. */
-  endTask?(taskId: string): Promise<void>;
+  /** Lets go of what the task held (a browser); `ended` says that it will not go on later. Must not throw. */
+  endTask?(taskId: string, ended: boolean): Promise<void>;
   clock: Pick<Clock, 'now'>;
   newId: NewId;
   log: Logger;
@@ -34,6 +34,7 @@ export function createExecutor(deps: ExecutorDeps): Execute {
     const { settings } = run;
     const trust: Trust = settings.untrusted ? 'untrusted' : 'person';
     const [tools, skills] = await Promise.all([deps.toolsFor(run, trust), deps.skillsFor(run)]);
+    let ended = true;
     try {
       const result = await runAgent({
         context: { taskId: run.id, trust, grantedTools: tools.map(({ name }) => name), signal },
@@ -54,22 +55,24 @@ export function createExecutor(deps: ExecutorDeps): Execute {
           if (event.kind === 'notice') deps.log.info(event.text, { run: run.id });
         },
       });
-      if (result.kind === 'answer') return answerOf(run, result.text);
-      if (result.kind === 'interrupted') return result;
-      const { reason, help, transient } = result;
-      return { kind: 'failed', reason: help === undefined ? reason : `${reason} ${help}`, transient };
+      ended = result.kind === 'answer' || (result.kind === 'failed' && !result.transient);
+      return executionOf(run, result);
     } finally {
-      await deps.endTask?.(run.id);
+      await deps.endTask?.(run.id, ended);
     }
   };
 }
 
-/** The marker keeps an answer back where the run's settings allow it; a webhook's answer is always sent. */
-const answerOf = ({ settings }: Run, text: string): Execution => ({
-  kind: 'answer',
-  text,
-  silent: settings.silentMarker && text.includes(SILENT_MARKER),
-});
+function executionOf({ settings }: Run, result: AgentResult): Execution {
+  if (result.kind === 'interrupted') return result;
+  if (result.kind === 'failed') {
+    const { reason, help, transient } = result;
+    return { kind: 'failed', reason: help === undefined ? reason : `${reason} ${help}`, transient };
+  }
+  // The marker keeps an answer back where the run's settings allow it; a webhook's answer is always sent.
+  const silent = settings.silentMarker && result.text.includes(SILENT_MARKER);
+  return { kind: 'answer', text: result.text, silent };
+}
 
 function promptOf({ prompt, settings, source }: Run, newId: NewId): string {
   if (!settings.untrusted) return [settings.instructions, prompt].filter((part) => part !== undefined).join('\n\n');

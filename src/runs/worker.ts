@@ -24,7 +24,8 @@ export interface Worker {
 const LEASE_MS = 15_000;
 /** How soon the work of other processes is noticed. */
 const POLL_MS = 1000;
-const STOP_MS = 8000;
+/** Leaves the parts that stop after it some of the ten seconds. */
+const STOP_MS = 6500;
 
 export function createWorker(options: WorkerOptions): Worker {
   const { store, clock, log, concurrency, leaseMs = LEASE_MS } = options;
