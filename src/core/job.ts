@@ -14,6 +14,8 @@ export interface JobOptions {
   script?: string;
   model?: string;
   toolsets?: string[];
+  /** The tools its maker had: the job never gets others, whatever its toolsets hold. Absent for jobs of a person. */
+  allowedTools?: string[];
   /** The chat in which the job was made. */
   origin?: Address;
   /** How late a missed due time may still be made up; half the period (2 min to 2 h) when absent. */
@@ -21,8 +23,9 @@ export interface JobOptions {
   timeoutMs?: number;
   /** How many times a transient failure of a run is tried again. */
   retries: number;
-  /** Jobs made by an agent have fewer rights: their script must stay in the scripts folder. */
   madeBy: 'person' | 'agent';
+  /** An agent named the script: it must stay in the scripts folder, also after links are resolved. */
+  confined?: boolean;
 }
 
 export interface Job {

@@ -37,6 +37,8 @@ export interface RunSettings {
   instructions?: string;
   /** Names of toolsets or tools; the run gets these and nothing else. */
   toolsets: string[];
+  /** When set, nothing outside this list is given, whatever the toolsets hold. */
+  allowedTools?: string[];
   /** A model name that overrides the configured one. */
   model?: string;
   timeoutMs?: number;

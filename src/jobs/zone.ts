@@ -24,7 +24,7 @@ const zones = new Map<string, ZoneData>();
 export function isZone(name: string): boolean {
   if (name.length > 64) return false;
   try {
-    new Intl.DateTimeFormat('en-US', { timeZone: name });
+    zoneData(name);
     return true;
   } catch {
     return false;

@@ -12,6 +12,7 @@ export interface SlotEnd {
   jobId: string;
   dueAt: number;
   state: FinalSlotState;
+  /** Added to what the slot says about its start. */
   reason: string;
   at: number;
   /** Where messages about the job go. */
@@ -64,7 +65,7 @@ export function* endSlot(end: SlotEnd): Steps<void> {
         end.reason,
       );
   yield* sql(
-    `UPDATE job_slots SET state = $3, reason = $4, ended_at = $5, owner = NULL, lease_until = NULL, context = NULL
+    `UPDATE job_slots SET state = $3, reason = reason || ' ' || $4, ended_at = $5, owner = NULL, lease_until = NULL, context = NULL
      WHERE job_id = $1 AND due_at = $2`,
     end.jobId,
     end.dueAt,

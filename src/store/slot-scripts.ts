@@ -27,8 +27,9 @@ export const claimScripts = defineOperation('slots.claim_scripts', function* (cl
   const { rows } = yield* sql(
     `SELECT s.job_id, s.due_at FROM job_slots s JOIN jobs ON jobs.id = s.job_id
      WHERE s.state = 'waiting' AND (jobs.overlap = 'parallel' OR NOT EXISTS (
-       SELECT 1 FROM job_slots e WHERE e.job_id = s.job_id AND e.due_at < s.due_at
-         AND e.state IN ('waiting', 'scripting', 'running')))
+       SELECT 1 FROM job_slots e LEFT JOIN runs ON runs.id = e.run_id
+       WHERE e.job_id = s.job_id AND e.due_at < s.due_at AND e.state IN ('waiting', 'scripting', 'running')
+         AND (e.run_id IS NULL OR runs.state IN ('queued', 'running'))))
      ORDER BY s.due_at, s.job_id LIMIT $1`,
     claim.limit,
   );

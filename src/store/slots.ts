@@ -118,11 +118,16 @@ function* startSlot(
   return 'started';
 }
 
-/** Why the job cannot start another slot now, or undefined. */
+/**
+ * Why the job cannot start another slot now, or undefined. A run that has its answer is not in the way any more: its
+ * message may have to wait for a target for hours.
+ */
 function* overlapReason(jobId: string, overlap: string): Steps<string | undefined> {
   const { rows } = yield* sql(
-    `SELECT due_at, run_id FROM job_slots WHERE job_id = $1 AND state IN ('waiting', 'scripting', 'running')
-     ORDER BY due_at LIMIT $2`,
+    `SELECT s.due_at, s.run_id FROM job_slots s LEFT JOIN runs ON runs.id = s.run_id
+     WHERE s.job_id = $1 AND s.state IN ('waiting', 'scripting', 'running')
+       AND (s.run_id IS NULL OR runs.state IN ('queued', 'running'))
+     ORDER BY s.due_at LIMIT $2`,
     jobId,
     MAX_QUEUED,
   );
