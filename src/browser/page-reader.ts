@@ -36,7 +36,7 @@ interface FramePart {
 
 const FRAME_DEADLINE_MS = 2000;
 const MAX_FRAMES = 60;
-const MAX_CHARS = 60_000;
+const MAX_CHARS = 1_000_000;
 const WORLD = 'svc';
 
 export class PageReader {
@@ -61,15 +61,14 @@ export class PageReader {
 
   /** Rejects with `not_found` when the ref is unknown, its page is gone or its element left the page. */
   async element(ref: string): Promise<ElementHandle> {
-    const [, documentNumber, elementNumber] = /^\[?f(\d+)e(\d+)\]?$/.exec(ref.trim()) ?? [];
-    const document = [...this.#documents.values()].find(({ number }) => number === Number(documentNumber));
+    const { document, elementNumber } = this.#find(ref);
     const page = document && this.#supervisor.state.pages.get(document.pageId);
     const frame = page?.frames.get(document?.frameId ?? '');
     if (document === undefined || page === undefined || frame?.loaderId !== document.loaderId) throw stale(ref);
     const { result } = await this.#supervisor
       .call(
         'Runtime.evaluate',
-        { expression: `svcPage.element(${Number(elementNumber)})`, contextId: document.contextId },
+        { expression: `svcPage.element(${elementNumber})`, contextId: document.contextId },
         { sessionId: document.sessionId },
       )
       .catch((error) => {
@@ -77,6 +76,17 @@ export class PageReader {
       });
     if (result.objectId === undefined) throw stale(ref);
     return { objectId: result.objectId, sessionId: document.sessionId, page };
+  }
+
+  /** The session of the frame that a ref was read in, or undefined for a ref that never was. */
+  sessionOf(ref: string): string | undefined {
+    return this.#find(ref).document?.sessionId;
+  }
+
+  #find(ref: string): { document: ReadDocument | undefined; elementNumber: number } {
+    const [, documentNumber, elementNumber] = /^\[?f(\d+)e(\d+)\]?$/.exec(ref.trim()) ?? [];
+    const document = [...this.#documents.values()].find(({ number }) => number === Number(documentNumber));
+    return { document, elementNumber: Number(elementNumber) };
   }
 
   async #readFrame(page: Page, frame: Frame, budget: Budget, signal: AbortSignal | undefined): Promise<string> {

@@ -93,6 +93,11 @@ export class TaskBrowser {
     return native ? dialogOpen(native) : this.blocked(page, sessionId);
   }
 
+  /** The same for the frame that a ref stands in. */
+  refBlocked(page: Page, ref: string): FailedResult | undefined {
+    return this.inputBlocked(page, this.reader.sessionOf(ref) ?? page.sessionId);
+  }
+
   async answerDialog(action: string, promptText?: string, dialogId?: string): Promise<BrowserResult> {
     if (action !== 'accept' && action !== 'dismiss') {
       return failure('invalid_action', `There is no action ${JSON.stringify(action)}.`, 'Use accept or dismiss.');

@@ -26,6 +26,7 @@ export const ERROR_CODES = [
   'no_dialog',
   'dialog_not_found',
   'dialog_ambiguous',
+  'dialog_open',
   'invalid_action',
   'frame_not_found',
   'frame_not_oopif',
