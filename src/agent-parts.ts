@@ -12,7 +12,9 @@ import {
   skillSection,
 } from './agent/skills.ts';
 import type { Tool, Trust } from './agent/tool.ts';
-import type { ConversationDeps } from './chat/conversation.ts';
+import type { Conversation, ConversationDeps } from './chat/conversation.ts';
+import { createSlashCommands } from './chat/registry.ts';
+import type { SlashCommand } from './chat/slash-command.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { HomePaths } from './config/paths.ts';
 import type { Config } from './config/schema.ts';
@@ -56,6 +58,8 @@ export interface AgentParts {
   /** What a person's chat gets. */
   chatTools(sessionId: string): ReturnType<Toolbox['resolve']>;
   conversation(): Promise<ConversationDeps>;
+  /** The slash commands of a chat; `current` is its conversation at the time of the call. */
+  slashCommands(current: () => Conversation): readonly SlashCommand[];
   /** The tools a run was granted and can have; what is hidden or unknown is logged. */
   toolsFor(run: Run, trust: Trust): Promise<readonly Tool[]>;
   /** The texts of a run's skills. A webhook's run gets the first one found, a job's run all of them. */
@@ -118,11 +122,19 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
         timeoutMs: config.agent.timeout_s * 1000,
       },
     }),
+    slashCommands: (current) =>
+      createSlashCommands({
+        model: { modelFor: models.modelFor, current: () => current().model },
+        tools: { toolsOf: chatTools },
+        skills,
+      }),
     async toolsFor(run, trust) {
       const resolved = await toolbox.resolve(run.settings.toolsets, { trust, taskId: run.id });
       for (const { name, reason } of resolved.hidden) log.info('A tool is hidden', { run: run.id, tool: name, reason });
       for (const name of resolved.unknown) log.warn('There is no such tool or toolset', { run: run.id, name });
-      return resolved.granted;
+      const allowed = run.settings.allowedTools;
+      // What an agent made never has more than its maker had.
+      return allowed ? resolved.granted.filter((tool) => allowed.includes(tool.name)) : resolved.granted;
     },
     async skillsFor(run) {
       const texts: string[] = [];

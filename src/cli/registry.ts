@@ -24,4 +24,39 @@ export const commands: readonly CommandEntry[] = [
     summary: 'Show, check and change the settings.',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  {
+    name: 'chat',
+    summary: 'Talk with the agent.',
+    load: async () => (await import('./commands/chat.ts')).chat,
+  },
+  {
+    name: 'ask',
+    summary: 'Ask one question, print one answer.',
+    load: async () => (await import('./commands/ask.ts')).ask,
+  },
+  {
+    name: 'sessions',
+    summary: 'List and show earlier chats.',
+    load: async () => (await import('./commands/sessions.ts')).sessions,
+  },
+  {
+    name: 'tools',
+    summary: 'See which tools the agent gets.',
+    load: async () => (await import('./commands/tools.ts')).tools,
+  },
+  {
+    name: 'skills',
+    summary: 'List, show and check skills.',
+    load: async () => (await import('./commands/skills.ts')).skills,
+  },
+  {
+    name: 'mcp',
+    summary: 'MCP servers whose tools the agent may use.',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
+  {
+    name: 'model',
+    summary: 'Choose, list and test the model of the agent.',
+    load: async () => (await import('./commands/model.ts')).model,
+  },
 ];

@@ -46,8 +46,8 @@ export function createTools(deps: ToolDeps): Tool[] {
 export interface Toolbox {
   /** What a task gets for these names of tools and toolsets. */
   resolve(names: readonly string[], task: TaskOfTools): Promise<ResolvedTools & { problems: McpProblem[] }>;
-  /** Every toolset with the tools in it; MCP servers are asked only when `withServers` is set. */
-  toolsets(withServers: boolean): Promise<{ name: string; tools: string[] }[]>;
+  /** Every toolset with the tools in it; all MCP servers are asked. */
+  toolsets(): Promise<{ name: string; tools: string[] }[]>;
 }
 
 /** The tools of this house and those of the user's MCP servers, handed out by name. */
@@ -62,9 +62,8 @@ export function createToolbox(
       const resolved = await resolveTools(names, unique([...tools, ...further.tools]), overrides, task);
       return { ...resolved, problems: further.problems };
     },
-    async toolsets(withServers) {
-      const all = new Set(withServers ? servers.names.map((name) => `mcp-${name}`) : []);
-      const further = await servers.toolsFor(all);
+    async toolsets() {
+      const further = await servers.toolsFor(new Set(servers.names.map((name) => `mcp-${name}`)));
       return listToolsets(unique([...tools, ...further.tools]), overrides);
     },
   };
