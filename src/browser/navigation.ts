@@ -91,12 +91,15 @@ export async function settle(
 ): Promise<Record<string, unknown>> {
   const { supervisor } = browser;
   const tabs = new Set(browser.state.pages.keys());
+  // A tab behind another one draws nothing, and input waits for drawing.
+  if (tabs.size > 1) await supervisor.call('Page.bringToFront', undefined, { sessionId: page.sessionId });
   await action();
   const reacted = (state: BrowserState) =>
     state.pages.get(page.id)?.loading !== 'done' || [...state.pages.keys()].some((id) => !tabs.has(id));
   await supervisor.until(reacted, REACTION_MS);
   await loaded(browser, page.id);
   const opened = [...browser.state.pages.keys()].filter((id) => !tabs.has(id));
+  await supervisor.until((state) => opened.every((id) => hasAddress(state, id)), REACTION_MS * 5);
   const found = browser.state.pages.has(page.id) ? await whereabouts(browser, page.id) : { closed: true };
   return opened.length === 0
     ? found
@@ -162,6 +165,12 @@ async function tabOf(browser: TaskBrowser, targetId: string): Promise<Tab> {
     title: targetInfo.title,
     current: targetId === browser.state.currentPageId,
   };
+}
+
+/** A popup begins without an address. */
+function hasAddress(state: BrowserState, pageId: string): boolean {
+  const page = state.pages.get(pageId);
+  return page === undefined || !/^(about:blank|:|)$/.test(page.frames.get(page.rootFrameId)?.url ?? '');
 }
 
 /** A new document is in the tab. */

@@ -34,6 +34,13 @@ interface FramePart {
   indent: string;
 }
 
+/** The text of one frame without that of the frames in it: child i stands between parts i and i+1. */
+interface FrameRead {
+  parts: FramePart[];
+  truncated: boolean;
+  childIds: (string | undefined)[];
+}
+
 const FRAME_DEADLINE_MS = 2000;
 const MAX_FRAMES = 60;
 const MAX_CHARS = 1_000_000;
@@ -42,7 +49,7 @@ const WORLD = 'svc';
 export class PageReader {
   #supervisor: Supervisor;
   #documents = new Map<string, ReadDocument>();
-  #lastTexts = new Map<string, string>();
+  #lastReads = new Map<string, FrameRead>();
   #count = 0;
 
   constructor(supervisor: Supervisor) {
@@ -95,7 +102,7 @@ export class PageReader {
       return '(not read: too many frames; use browser_cdp with its frame_id)';
     }
     const blocker = blockingDialog(this.#supervisor.state, page.id, frame.sessionId);
-    if (blocker !== undefined) return this.#oldText(frame.id, `blocked by dialog ${blocker.id}`);
+    if (blocker !== undefined) return this.#readAround(page, frame, `blocked by dialog ${blocker.id}`, budget, signal);
     const done = new AbortController();
     const cut = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
     let blockedBy: Dialog | undefined;
@@ -110,24 +117,44 @@ export class PageReader {
     const read = this.#ask(page, frame).catch(() => undefined);
     const outcome = await Promise.race([read, blocked.then(() => 'blocked' as const)]);
     done.abort();
-    if (outcome === 'blocked') {
-      return this.#oldText(frame.id, blockedBy ? `blocked by dialog ${blockedBy.id}` : 'did not answer in time');
+    if (outcome === 'blocked' || outcome === undefined) {
+      const silence = outcome === undefined ? 'could not be read' : 'did not answer in time';
+      return this.#readAround(page, frame, blockedBy ? `blocked by dialog ${blockedBy.id}` : silence, budget, signal);
     }
-    if (outcome === undefined) return this.#oldText(frame.id, 'could not be read');
     if (outcome.truncated) budget.truncated = true;
+    this.#lastReads.set(frame.id, outcome);
+    return this.#withChildren(page, outcome, budget, signal);
+  }
+
+  /** A frame that cannot be asked: what it said before, around the frames in other processes, which still answer. */
+  async #readAround(
+    page: Page,
+    frame: Frame,
+    why: string,
+    budget: Budget,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const old = this.#lastReads.get(frame.id);
+    if (old !== undefined) {
+      return `(${why}; what stood here before:)\n${await this.#withChildren(page, old, budget, signal)}`;
+    }
+    const isElsewhere = (child: Frame) => child.parentId === frame.id && child.sessionId !== frame.sessionId;
+    const childIds = [...page.frames.values()].filter(isElsewhere).map(({ id }) => id);
+    const parts = [{ text: `(${why})`, indent: '' }, ...childIds.map(() => ({ text: '', indent: '' }))];
+    return this.#withChildren(page, { parts, truncated: false, childIds }, budget, signal);
+  }
+
+  async #withChildren(page: Page, read: FrameRead, budget: Budget, signal: AbortSignal | undefined): Promise<string> {
     const children = await Promise.all(
-      outcome.childIds.map(async (childId) => {
-        const child =
-          childId === undefined ? undefined : (page.frames.get(childId) ?? this.#frameNow(page.id, childId));
+      read.childIds.map(async (childId) => {
+        const child = this.#supervisor.state.pages.get(page.id)?.frames.get(childId ?? '');
         return child === undefined ? '(an empty frame)' : this.#readFrame(page, child, budget, signal);
       }),
     );
-    const text = join(outcome.parts, children);
-    this.#lastTexts.set(frame.id, text);
-    return text;
+    return join(read.parts, children);
   }
 
-  async #ask(page: Page, frame: Frame) {
+  async #ask(page: Page, frame: Frame): Promise<FrameRead> {
     const document = await this.#document(page, frame);
     const { sessionId, contextId } = document;
     const options = { sessionId, deadlineMs: FRAME_DEADLINE_MS };
@@ -180,19 +207,10 @@ export class PageReader {
     return document;
   }
 
-  #frameNow(pageId: string, frameId: string): Frame | undefined {
-    return this.#supervisor.state.pages.get(pageId)?.frames.get(frameId);
-  }
-
-  #oldText(frameId: string, why: string): string {
-    const old = this.#lastTexts.get(frameId);
-    return old === undefined ? `(${why})` : `(${why}; what stood here before:)\n${old}`;
-  }
-
   #forgetGone(): void {
     const { pages } = this.#supervisor.state;
     const isThere = (frameId: string) => [...pages.values()].some((page) => page.frames.has(frameId));
-    for (const frameId of this.#lastTexts.keys()) if (!isThere(frameId)) this.#lastTexts.delete(frameId);
+    for (const frameId of this.#lastReads.keys()) if (!isThere(frameId)) this.#lastReads.delete(frameId);
     for (const frameId of this.#documents.keys()) if (!isThere(frameId)) this.#documents.delete(frameId);
   }
 }

@@ -142,8 +142,9 @@ export const PAGE_SCRIPT = `globalThis.svcPage ??= (() => {
         if (role === 'link' && INLINE.has(tag)) put(text); else block(text);
         return;
       }
-      if (tag === 'LABEL' && node.control && node.control !== node && !node.contains(node.control)) {
+      if (tag === 'LABEL' && node.control) {
         // Its text stands at the control already.
+        if (node.contains(node.control)) visit(node.control);
         return;
       }
       const clickable = node.hasAttribute('onclick') || (node.tabIndex >= 0 && node.hasAttribute('tabindex'));
