@@ -35,7 +35,7 @@ const RETRY_DELAYS_MS = [1000, 3000, 8000];
 /** Throws `config_invalid` when a clock variable cannot be read. */
 export function createModels({ config, env, clock = realClock, ...tuning }: ModelsInput): Models {
   const settings = config.model;
-  const isDemo = settings.provider === 'demo' || (!settings.provider && !settings.base_url && !settings.name);
+  const demo = isDemo(settings);
   const transport = createTransport(env);
   const shared = {
     maxTokens: settings.max_tokens,
@@ -47,12 +47,19 @@ export function createModels({ config, env, clock = realClock, ...tuning }: Mode
   };
 
   const create = (name: string | undefined): Model => {
-    if (name === 'demo' || (isDemo && name === undefined)) return demoModel();
+    if (name === 'demo' || (demo && name === undefined)) return demoModel();
     const provider = settings.provider ?? 'openai-compatible';
     if (isNative(provider)) {
       if (name === undefined) return unable(provider, `No model name is set for the provider "${provider}".`);
       const apiKey = keyOf(settings, env, NATIVE_PROVIDERS[provider].keys);
-      if (apiKey === undefined) return unable(name, `There is no key for the provider "${provider}".`);
+      if (apiKey === undefined) {
+        const variables = NATIVE_PROVIDERS[provider].keys.join(' or ');
+        return unable(
+          name,
+          `There is no key for the provider "${provider}".`,
+          `Set ${variables} or model.api_key_env.`,
+        );
+      }
       return nativeModel({ ...shared, provider, name, apiKey, baseUrl: settings.base_url });
     }
     if (settings.base_url === undefined) return unable(name ?? 'the model', 'No model server is configured.');
@@ -68,7 +75,7 @@ export function createModels({ config, env, clock = realClock, ...tuning }: Mode
   // Kept, because a model learns what its server cannot do.
   const made = new Map<string | undefined, Model>();
   return {
-    isDemo,
+    isDemo: demo,
     modelFor(wanted) {
       const name = wanted ?? settings.name;
       const model = made.get(name) ?? create(name);
@@ -79,6 +86,10 @@ export function createModels({ config, env, clock = realClock, ...tuning }: Mode
   };
 }
 
+/** Whether the built-in demo model answers: by choice, or because nothing is configured. */
+export const isDemo = (settings: Config['model']): boolean =>
+  settings.provider === 'demo' || (!settings.provider && !settings.base_url && !settings.name);
+
 const isNative = (provider: string): provider is NativeProvider => Object.hasOwn(NATIVE_PROVIDERS, provider);
 
 function keyOf(settings: Config['model'], env: ModelsInput['env'], usual: readonly string[]): string | undefined {
@@ -86,8 +97,8 @@ function keyOf(settings: Config['model'], env: ModelsInput['env'], usual: readon
   return settings.api_key ?? named.map((name) => env[name]).find((value) => value !== undefined && value !== '');
 }
 
-const unable = (label: string, reason: string): Model => ({
+const unable = (label: string, reason: string, help = 'Choose a model with `svc model`.'): Model => ({
   label,
   contextLength: undefined,
-  complete: async () => ({ kind: 'failed', reason, transient: false, help: 'Choose a model with `svc model`.' }),
+  complete: async () => ({ kind: 'failed', reason, transient: false, help }),
 });

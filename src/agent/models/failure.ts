@@ -16,7 +16,7 @@ export interface Failure {
   /** The server is still loading the model: waiting helps, counting attempts does not. */
   loading?: boolean;
   /** What the server does not know; the call may be made without it. */
-  refused?: 'stream' | 'usage' | 'tools';
+  refused?: 'stream' | 'usage' | 'tools' | 'max_tokens';
 }
 
 /** Why an attempt was ended from this side. */
@@ -128,13 +128,15 @@ function statusFailure(
     };
   }
   const help = status === 404 ? NOT_FOUND_HELP : undefined;
-  const refused = /stream_options|include_usage/i.test(said)
-    ? 'usage'
-    : NO_STREAM.test(said) || status === 501
-      ? 'stream'
-      : NO_TOOLS.test(said)
-        ? 'tools'
-        : undefined;
+  const refused = /max_completion_tokens/.test(said)
+    ? 'max_tokens'
+    : /stream_options|include_usage/i.test(said)
+      ? 'usage'
+      : NO_STREAM.test(said) || status === 501
+        ? 'stream'
+        : NO_TOOLS.test(said)
+          ? 'tools'
+          : undefined;
   return { reason, transient: false, retry: false, ...(help ? { help } : {}), ...(refused ? { refused } : {}) };
 }
 

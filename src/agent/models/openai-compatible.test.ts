@@ -289,6 +289,19 @@ test('a server that does not know stream_options is asked without', async (t) =>
   assert.equal(server.requests.length, 2);
 });
 
+test('a server that wants the token limit under its new name gets it so', async (t) => {
+  const script: Script = ({ body }) =>
+    'max_tokens' in body
+      ? {
+          status: 400,
+          body: '{"error":{"message":"Unsupported parameter: max_tokens. Use max_completion_tokens instead."}}',
+        }
+      : { text: 'ok' };
+  const { ask, server } = await trial(t, script);
+  assert.equal(textOf(await ask()), 'ok');
+  assert.equal(Reflect.get(server.requests[1]?.body ?? {}, 'max_completion_tokens'), 77);
+});
+
 test('a model that cannot use tools answers without them, and says so', async (t) => {
   const script: Script = ({ body }) =>
     body.tools ? { status: 400, body: '{"error":{"message":"gemma does not support tools"}}' } : { text: 'ok' };

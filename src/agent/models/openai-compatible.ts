@@ -88,6 +88,8 @@ export function openaiCompatibleModel(options: CompatibleOptions): Model {
         headers,
         includeUsage: wishes.usage,
         fetch: fetchFunction,
+        transformRequestBody: ({ max_tokens, ...body }) =>
+          wishes.maxTokens ? { ...body, max_tokens } : { ...body, max_completion_tokens: max_tokens },
       });
       return provider.chatModel(name ?? '');
     },

@@ -31,6 +31,13 @@ export interface Watch {
   stop(): void;
 }
 
+/** What the server understands, as far as it is known. */
+export interface Wishes {
+  usage: boolean;
+  /** False: the limit of the answer is called `max_completion_tokens` there. */
+  maxTokens: boolean;
+}
+
 export interface SdkModelOptions {
   label: string;
   /** For messages: scheme, host and port only. */
@@ -42,7 +49,7 @@ export interface SdkModelOptions {
   mend: boolean;
   /** Loads what is needed; called before every call, so it keeps what it loaded. A rejection is a failed call. */
   connect(): Promise<Connection>;
-  provider(fetchFunction: typeof fetch, wishes: { usage: boolean }): Promise<LanguageModelV4>;
+  provider(fetchFunction: typeof fetch, wishes: Wishes): Promise<LanguageModelV4>;
   clock: Pick<Clock, 'sleep' | 'now' | 'monotonic'>;
   /** Waits between attempts; their number is the number of retries. */
   retryDelaysMs: readonly number[];
@@ -123,7 +130,10 @@ async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: R
       mend: options.mend,
       onData: touch,
     });
-    const model = await options.provider(fetchFunction, { usage: !lacks.has('usage') });
+    const model = await options.provider(fetchFunction, {
+      usage: !lacks.has('usage'),
+      maxTokens: !lacks.has('max_tokens'),
+    });
     const call = callOptions(request, options, lacks.has('tools'), ending.signal);
     if (!streaming) return await whole(model, call, answer);
     // Mended answers report their data below, where keep-alive comments can be told apart.
