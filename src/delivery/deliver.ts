@@ -203,9 +203,10 @@ function partsOf(message: OutgoingMessage, target: Target): Part[] | string {
 const notEnabled = (target: Target): string =>
   `${target.name} is not enabled; set platforms.${platformKey(target)}.enabled to true, or run svc platforms setup ${target.name}.`;
 
-/** Takes the secrets of the platform out of a sentence, also where a URL encoded them. */
+/** Takes the secrets of the platform out of a sentence, also where a URL encoded them or is itself the secret. */
 function hiding(secrets: readonly string[]): (text: string) => string {
   const hidden = secrets
+    .flatMap((secret) => [secret, ...(URL.parse(secret)?.searchParams.values() ?? [])])
     .flatMap((secret) => [secret, encodeURIComponent(secret)])
     .filter((secret) => secret.length >= 4);
   return (text) => hidden.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
