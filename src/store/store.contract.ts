@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { newRun, type RunChanges } from '../../test/support/new-run.ts';
-import type { NewRun, RunState } from '../core/run.ts';
+import { isFinal, LEGAL_MOVES, type NewRun, type RunState } from '../core/run.ts';
 import type { Step } from '../core/step.ts';
+import { type Delivery, listDeliveries } from './deliveries.ts';
+import { claimDeliveries, endAttempt } from './outbox.ts';
 import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
 import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
 import type { Store } from './store.ts';
@@ -365,6 +367,127 @@ export function storeContract(name: string, freshDatabase: () => Promise<OpenAga
         assert.deepEqual(tooEarly, { kind: 'not_ended', state: 'running' });
         assert.deepEqual(await store.write(retryRun({ id: 'nothing', at: 1 })), { kind: 'not_found' });
       });
+    });
+
+    describe('messages', () => {
+      const at = 6000;
+      let chats = 0;
+      /** A run whose answer waits to be sent to two chats. */
+      const answeredRun = async (): Promise<{ id: string; messages: Delivery[] }> => {
+        await clear();
+        const run = await enqueue({
+          addresses: [1, 2].map((n) => ({ target: 'telegram', chatId: `${++chats}-${n}` })),
+        });
+        await claim(2000);
+        await answer(run.id, 1, { deliveryIds: [`d1-${run.id}`, `d2-${run.id}`] });
+        const messages = await store.write(
+          claimDeliveries({ owner: 'outbox', now: at, leaseMs: LEASE_MS, limit: 100, resting: [], probed: [] }),
+        );
+        return { id: run.id, messages: messages.filter(({ runId }) => runId === run.id) };
+      };
+      const end = (by: Store, message: Delivery | undefined, state: 'delivered' | 'dead') => {
+        assert.ok(message);
+        const { id, fence, partsSent } = message;
+        return by.write(endAttempt({ id, fence, state, attempts: 1, partsSent, uncertain: false, at }));
+      };
+
+      test('every address gets the answer as a message', async () => {
+        const { id, messages } = await answeredRun();
+        assert.deepEqual(
+          messages.map(({ id: messageId, text, runId }) => [messageId, text, runId]),
+          [
+            [`d1-${id}`, 'Hello.', id],
+            [`d2-${id}`, 'Hello.', id],
+          ],
+        );
+      });
+
+      test('a run is delivered when its last message is', async () => {
+        const { id, messages } = await answeredRun();
+        await end(store, messages[0], 'delivered');
+        assert.equal(await stateOf(id), 'answered');
+        await end(store, messages[1], 'delivered');
+        const run = await store.read(getRun({ id }));
+        assert.equal(run?.state, 'delivered');
+        assert.equal(run?.endedAt, at);
+      });
+
+      test('two messages that end together in two processes end their run', async () => {
+        for (let round = 0; round < 5; round += 1) {
+          const { id, messages } = await answeredRun();
+          await Promise.all([end(store, messages[0], 'delivered'), end(other, messages[1], 'delivered')]);
+          assert.equal(await stateOf(id), 'delivered');
+        }
+      });
+
+      test('a run with a dead message is dead, and trying it again sends only what did not arrive', async () => {
+        const { id, messages } = await answeredRun();
+        await end(store, messages[0], 'delivered');
+        await end(store, messages[1], 'dead');
+        assert.equal(await stateOf(id), 'dead');
+        assert.deepEqual(await store.write(retryRun({ id, at })), { kind: 'redelivering' });
+        assert.equal(await stateOf(id), 'answered');
+        const { deliveries } = await store.read(listDeliveries({ runId: id, limit: 9 }));
+        assert.deepEqual(deliveries.map(({ state }) => state).sort(), ['delivered', 'waiting']);
+      });
+
+      test('a failure is told to the addresses when the settings ask for that', async () => {
+        await clear();
+        const addresses = [{ target: 'log' }];
+        const [loud, quiet] = [await enqueue({ addresses, reportFailure: true }), await enqueue({ addresses })];
+        await claimAll(2000);
+        for (const { id: runId } of [loud, quiet]) {
+          const failure = { runId, attempt: 1, error: 'x', report: 'It failed.', deliveryIds: [`f-${runId}`], at };
+          await store.write(failRun(failure));
+        }
+        const told = async (id: string) =>
+          (await store.read(listDeliveries({ runId: id, limit: 9 }))).deliveries.length;
+        assert.deepEqual([await told(loud.id), await told(quiet.id)], [1, 0]);
+      });
+    });
+
+    test('whatever happens in whatever order, a run moves only along legal moves', async () => {
+      const action = fc.constantFrom(
+        'claim',
+        'expire',
+        'renew',
+        'step',
+        'release',
+        'answer',
+        'fail',
+        'retry',
+        'cancel',
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { maxLength: 25 }), async (actions) => {
+          await clear();
+          const { id } = await enqueue({ maxRetries: 1 });
+          let now = 10_000;
+          let before = await store.read(getRun({ id }));
+          for (const name of actions) {
+            now += name === 'expire' ? 2 * LEASE_MS : 1;
+            const held = { runId: id, attempt: before?.attempt ?? 0, at: now };
+            if (name === 'claim' || name === 'expire') await claim(now);
+            if (name === 'renew') await store.write(renewLease({ ...held, now, leaseMs: LEASE_MS }));
+            if (name === 'step') await store.write(recordStep({ ...held, seq: now, step: step('s') }));
+            if (name === 'release') await store.write(releaseRun(held));
+            if (name === 'answer') await answer(id, held.attempt, { silent: now % 2 === 0 });
+            if (name === 'fail') await store.write(failRun({ ...held, error: 'x', retryAt: now, deliveryIds: [] }));
+            if (name === 'retry') await store.write(retryRun({ id, at: now }));
+            if (name === 'cancel') await store.write(cancelRun({ id, at: now }));
+            const run = await store.read(getRun({ id }));
+            assert.ok(run && before);
+            // One operation may make two moves: an answer that goes nowhere is answered and delivered at once.
+            const reachable = LEGAL_MOVES[before.state].flatMap((state) => [state, ...LEGAL_MOVES[state]]);
+            assert.ok(run.state === before.state || reachable.includes(run.state), `${before.state} to ${run.state}`);
+            assert.ok(run.attempt >= before.attempt);
+            assert.equal(run.owner !== undefined, run.state === 'running');
+            assert.equal(run.endedAt !== undefined, isFinal(run.state));
+            before = run;
+          }
+        }),
+        { numRuns: 15 },
+      );
     });
 
     describe('looking', () => {

@@ -18,6 +18,7 @@ interface Server {
   /** The folder of its socket. */
   socket: string;
   databases: number;
+  control(...args: string[]): void;
 }
 
 let server: Promise<Server> | undefined;
@@ -32,28 +33,35 @@ export async function freshDatabase(): Promise<string> {
   return `postgres:///${name}?host=${encodeURIComponent(running.socket)}&user=svc`;
 }
 
+/** The server dies without a word, as in a power cut, and comes back. */
+export async function crashAndRestart(): Promise<void> {
+  const { control } = await (server ?? startServer());
+  control('-m', 'immediate', 'restart');
+}
+
 async function startServer(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-pg-'));
   // The server refuses to run as root, so then it runs as the system's nobody.
   const user = process.getuid?.() === 0 ? nobody() : undefined;
   if (user) chownSync(folder, user.uid, user.gid);
-  process.once('exit', () => stopServer(folder, user));
   const data = join(folder, 'data');
   const options = { cwd: folder, ...user };
+  const settings = `-c listen_addresses= -c unix_socket_directories=${folder} -c shared_buffers=32MB -c max_connections=90`;
+  const control = (...args: string[]): void => {
+    // Its output goes to a file: a pipe would keep this process waiting for the server's end.
+    const all = ['-D', data, '-l', join(folder, 'log'), '-w', '-t', '60', '-o', settings, ...args];
+    const { status } = spawnSync(program('pg_ctl'), all, { ...options, stdio: 'ignore' });
+    if (status !== 0)
+      throw new Error(`PostgreSQL did not ${args.at(-1)}: ${readFileSync(join(folder, 'log'), 'utf8')}`);
+  };
+  process.once('exit', () => {
+    spawnSync(program('pg_ctl'), ['-D', data, '-m', 'immediate', '-w', 'stop'], { ...options, stdio: 'ignore' });
+    rmSync(folder, { recursive: true, force: true });
+  });
   const initdb = ['-D', data, '-U', 'svc', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
   await promisify(execFile)(program('initdb'), initdb, options);
-  const settings = `-c listen_addresses= -c unix_socket_directories=${folder} -c shared_buffers=32MB -c max_connections=90`;
-  // Its output goes to a file: a pipe would keep this process waiting for the server's end.
-  const start = ['-D', data, '-l', join(folder, 'log'), '-w', '-t', '60', '-o', settings, 'start'];
-  const { status } = spawnSync(program('pg_ctl'), start, { ...options, stdio: 'ignore' });
-  if (status !== 0) throw new Error(`PostgreSQL did not start: ${readFileSync(join(folder, 'log'), 'utf8')}`);
-  return { socket: folder, databases: 0 };
-}
-
-function stopServer(folder: string, user: { uid: number; gid: number } | undefined): void {
-  const stop = ['-D', join(folder, 'data'), '-m', 'immediate', '-w', 'stop'];
-  spawnSync(program('pg_ctl'), stop, { cwd: folder, stdio: 'ignore', ...user });
-  rmSync(folder, { recursive: true, force: true });
+  control('start');
+  return { socket: folder, databases: 0, control };
 }
 
 function program(name: string): string {

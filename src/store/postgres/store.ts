@@ -87,6 +87,8 @@ async function connectPool(url: string): Promise<Pool> {
   });
   // An idle connection that breaks is dropped; the next operation opens another and reports what it finds.
   pool.on('error', () => {});
+  // One that breaks in use fails the query that waits for it; the event besides must not end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
