@@ -2,12 +2,14 @@
 // then, so that a command pays for what it uses. What runs for as long as the gateway does is joined in gateway.ts.
 
 import type { AgentParts } from './agent-parts.ts';
+import type { Browsers } from './browser/supervisors.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import type { SvcError } from './core/errors.ts';
 import { type Logger, silentLog } from './core/log.ts';
 import type { Clock, NewId } from './core/time.ts';
 import type { Delivery } from './delivery/deliver.ts';
+import type { JobParts } from './job-parts.ts';
 import type { Store } from './store/store.ts';
 import { newId, realClock } from './system/clock.ts';
 import { ensurePrivateDirectory, homeProblem, readIfExists } from './system/files.ts';
@@ -41,8 +43,12 @@ export interface App {
   store(): Promise<Store>;
   /** Sends one message once; what must not get lost goes through the outbox instead. */
   delivery(): Promise<Delivery>;
+  /** The browsers of tasks; none is started before a task needs it. */
+  browsers(): Promise<Browsers>;
   /** Models, skills, tools and conversations. */
   agent(): Promise<AgentParts>;
+  /** Scheduled jobs: making, changing, starting and explaining them. */
+  jobs(): Promise<JobParts>;
   /** Closes what was opened. Calling it twice is fine. */
   close(): Promise<void>;
 }
@@ -73,9 +79,19 @@ export function openApp(options: AppOptions): App {
       inHouse: [createChatTarget({ store: app.store, now: app.clock.now })],
     });
   });
+  const openBrowsers = once(async () => {
+    const { config } = await app.config();
+    const { Browsers } = await import('./browser/supervisors.ts');
+    const log = app.log.child({ part: 'browser' });
+    return new Browsers({ config: config.browser, folder: paths.browser, env: options.env, clock: app.clock, log });
+  });
   const openAgent = once(async () => {
     const { openAgentParts } = await import('./agent-parts.ts');
     return openAgentParts(app, { outbox: options.storeMode === 'threaded' });
+  });
+  const openJobs = once(async () => {
+    const { openJobParts } = await import('./job-parts.ts');
+    return openJobParts(app);
   });
   const app: App = {
     env: options.env,
@@ -107,10 +123,14 @@ export function openApp(options: AppOptions): App {
     }),
     store: openStore,
     delivery: openDelivery,
+    browsers: openBrowsers,
     agent: openAgent,
+    jobs: openJobs,
     async close() {
       const agent = await openAgent.made?.catch(() => undefined);
       await agent?.close();
+      const browsers = await openBrowsers.made?.catch(() => undefined);
+      await browsers?.stop();
       const delivery = await openDelivery.made?.catch(() => undefined);
       await delivery?.close();
       const store = await openStore.made?.catch(() => undefined);

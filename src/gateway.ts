@@ -7,8 +7,9 @@ import type { LoadedConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import { SvcError } from './core/errors.ts';
 import type { RunningHttp } from './http/server.ts';
-import { type Outbox, startOutbox } from './outbox/outbox.ts';
-import { createExecutor } from './runs/execute.ts';
+import { startScheduler } from './job-parts.ts';
+import type { Outbox } from './outbox/outbox.ts';
+import { attemptParts, openOutbox } from './run-parts.ts';
 import { startRetention } from './runs/retention.ts';
 import { createWorker, type Worker } from './runs/worker.ts';
 import { ensurePrivateDirectory, homeProblem, writeFileAtomic } from './system/files.ts';
@@ -118,7 +119,8 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
   });
   const outbox = await lifecycle.start('outbox', () => openOutbox(app));
   await lifecycle.start('old runs', () => openRetention(app));
-  await lifecycle.start('runs', () => openWorker(app, outbox));
+  const worker = await lifecycle.start('runs', () => openWorker(app, outbox));
+  await lifecycle.start('jobs', () => startScheduler(app, { runs: worker.wake, messages: outbox.wake }));
 
   const { startHttpServer } = await import('./http/server.ts');
   return lifecycle.start('http', () =>
@@ -133,19 +135,6 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
   );
 }
 
-async function openOutbox(app: App): Promise<Outbox> {
-  const { config } = await app.config();
-  return startOutbox({
-    store: await app.store(),
-    deliverer: await app.delivery(),
-    clock: app.clock,
-    log: app.log.child({ part: 'outbox' }),
-    owner: app.newId('gateway'),
-    concurrency: config.delivery.concurrency,
-    keepMs: config.runs.keep_days * DAY_MS,
-  });
-}
-
 async function openRetention(app: App): Promise<{ stop(): Promise<void> }> {
   const { config } = await app.config();
   const log = app.log.child({ part: 'runs' });
@@ -154,29 +143,10 @@ async function openRetention(app: App): Promise<{ stop(): Promise<void> }> {
 
 async function openWorker(app: App, outbox: Outbox): Promise<Worker> {
   const { config } = await app.config();
-  const { models, toolsFor, skillsFor, endTask, sweepFolders } = await app.agent();
-  const log = app.log.child({ part: 'runs' });
-  const { instructions, max_steps: maxSteps, max_tokens: maxTokens, timeout_s } = config.agent;
-  const execute = createExecutor({
-    modelFor: models.modelFor,
-    toolsFor,
-    skillsFor,
-    endTask,
-    ...(instructions !== undefined && { instructions }),
-    limits: { maxSteps, ...(maxTokens !== undefined && { maxTokens }) },
-    clock: app.clock,
-    newId: app.newId,
-    log,
-  });
+  const { sweepFolders } = await app.agent();
   const worker = createWorker({
-    store: await app.store(),
-    execute,
+    ...(await attemptParts(app, outbox.wake)),
     concurrency: config.runs.concurrency,
-    clock: app.clock,
-    newId: app.newId,
-    log,
-    timeoutMs: timeout_s * 1000,
-    onMessages: outbox.wake,
   });
   await sweepFolders();
   worker.start();

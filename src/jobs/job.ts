@@ -88,11 +88,11 @@ export function nameFrom(prompt: string): string {
 }
 
 /** Reads the targets and returns the text as written. `origin` needs a chat to come back to. */
-export function requireDeliver(
+export async function requireDeliver(
   deliver: string,
   origin: Address | undefined,
-  problem: (address: Address) => string | undefined,
-): string {
+  problem: (address: Address) => Promise<string | undefined>,
+): Promise<string> {
   const parsed = parseAddresses(deliver);
   if (parsed.kind === 'invalid') throw invalid(parsed.reason, 'E.g. `--deliver local` or `--deliver telegram:12345`.');
   for (const address of parsed.addresses) {
@@ -104,7 +104,7 @@ export function requireDeliver(
         );
       continue;
     }
-    const reason = problem(address);
+    const reason = await problem(address);
     if (reason !== undefined)
       throw invalid(
         `Nothing can be delivered to ${formatAddress(address)}: ${reason}`,

@@ -37,7 +37,7 @@ export interface JobsDeps {
   /** Why a skill cannot be loaded, or undefined. */
   skillProblem(name: string): Promise<string | undefined>;
   /** Why nothing can be delivered there, or undefined. */
-  deliveryProblem(address: Address): string | undefined;
+  deliveryProblem(address: Address): Promise<string | undefined>;
   /** The table of jobs has changed. */
   onChange(): void;
   onRuns(): void;
@@ -137,7 +137,8 @@ export function createJobs(deps: JobsDeps): Jobs {
     origin: Address | undefined,
   ): Promise<Partial<JobOptions>> {
     const checked: Partial<JobOptions> = {};
-    if (draft.deliver !== undefined) checked.deliver = requireDeliver(draft.deliver, origin, deps.deliveryProblem);
+    if (draft.deliver !== undefined)
+      checked.deliver = await requireDeliver(draft.deliver, origin, deps.deliveryProblem);
     if (draft.skills !== undefined) {
       for (const name of draft.skills) {
         const reason = await deps.skillProblem(name);

@@ -92,7 +92,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const results = await store.write(recordSlots({ recordings, now }));
     if (results.includes('started')) deps.onRuns();
     if (recordings.some(({ messages }) => messages.length > 0)) deps.onMessages();
-    results.forEach((result, index) => logResult(recordings[index], result));
+    for (const [index, result] of results.entries()) logResult(recordings[index], result);
     return results;
   }
 

@@ -31,8 +31,8 @@ export interface ScriptsDeps {
 }
 
 export interface Scripts {
-  /** Starts what may start and ends what was lost. Resolves when that is stored; the scripts go on. */
-  look(): Promise<void>;
+  /** Starts what may start (or only that slot) and ends what was lost. Resolves when that is stored; the scripts go on. */
+  look(only?: { jobId: string; dueAt: number }): Promise<void>;
   /** Resolves when none is running. */
   idle(): Promise<void>;
   /** Ends the running scripts and records that. */
@@ -51,18 +51,20 @@ export function createScripts(deps: ScriptsDeps): Scripts {
   const stopped = new AbortController();
   const running = new Set<Promise<void>>();
 
-  async function look(): Promise<void> {
+  async function look(only?: { jobId: string; dueAt: number }): Promise<void> {
     await endLost();
     const limit = CONCURRENCY - running.size;
     if (limit <= 0 || stopped.signal.aborted) return;
-    const tasks = await store.write(claimScripts({ owner, now: clock.now(), leaseMs: LEASE_MS, limit }));
+    const tasks = await store.write(
+      claimScripts({ owner, now: clock.now(), leaseMs: LEASE_MS, limit, ...(only && { only }) }),
+    );
     for (const task of tasks) {
-      const done = carryOut(task).finally(() => running.delete(done));
+      const done = carryOut(task, only !== undefined).finally(() => running.delete(done));
       running.add(done);
     }
   }
 
-  async function carryOut(task: ScriptTask): Promise<void> {
+  async function carryOut(task: ScriptTask, alone: boolean): Promise<void> {
     const { jobId, dueAt } = task.slot;
     const lost = new AbortController();
     const ended = new AbortController();
@@ -72,7 +74,7 @@ export function createScripts(deps: ScriptsDeps): Scripts {
     if (lost.signal.aborted) return log.warn('A script lost its slot', { job: jobId, due: dueAt });
     await finish(task, endOf(task, outcome), { owner });
     // A place is free, and a queued slot of the same job may follow.
-    if (!stopped.signal.aborted) await look().catch((error: unknown) => log.warn(messageOf(error)));
+    if (!alone && !stopped.signal.aborted) await look().catch((error: unknown) => log.warn(messageOf(error)));
   }
 
   function endOf({ job, slot }: ScriptTask, outcome: ScriptOutcome): ScriptEnd {

@@ -78,5 +78,7 @@ function promptOf({ prompt, settings, source }: Run, newId: NewId): string {
   if (!settings.untrusted) return [settings.instructions, prompt].filter((part) => part !== undefined).join('\n\n');
   const what = source.kind === 'webhook' ? `an event that came in at "${source.name}"` : 'text that a program printed';
   const fenced = fenceUntrusted(prompt, newId('data'), what);
-  return settings.instructions === undefined ? fenced : `${settings.instructions}\n\n${fenced}`;
+  // A job's prompt speaks of what its script printed, so that stands first.
+  const parts = source.kind === 'job' ? [fenced, settings.instructions] : [settings.instructions, fenced];
+  return parts.filter((part) => part !== undefined).join('\n\n');
 }

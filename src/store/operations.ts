@@ -2,7 +2,7 @@
 
 import { deliveryCounts, enqueueDelivery, getDelivery, listDeliveries } from './deliveries.ts';
 import {
-  acceptEvent,
+  acceptRows,
   getEvent,
   giveUpPending,
   listEvents,
@@ -24,7 +24,7 @@ import {
   renewDeliveries,
   retryDelivery,
 } from './outbox.ts';
-import { claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
+import { claimOneRun, claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
 import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
 import { appendToSession, deliverToSession, hasUnshown, listSessions, readSession, takeUnshown } from './sessions.ts';
 import { claimScripts, finishScript, lostScripts, renewScript } from './slot-scripts.ts';
@@ -43,7 +43,7 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   recordPart,
   renewDeliveries,
   retryDelivery,
-  acceptEvent,
+  acceptRows,
   getEvent,
   giveUpPending,
   listEvents,
@@ -71,6 +71,7 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   slotsAround,
   slotsOf,
   cancelRun,
+  claimOneRun,
   claimRun,
   enqueueRun,
   failRun,

@@ -50,6 +50,14 @@ export const claimRun = defineOperation('runs.claim', function* (input: ClaimInp
   return { takeovers: 0, after };
 });
 
+/** Takes one certain run if it is queued, whatever else waits: for a person who wants to see it run here. */
+export const claimOneRun = defineOperation('runs.claim_one', function* (input: ClaimInput & { runId: string }): Steps<
+  Run | undefined
+> {
+  const row = yield* take({ id: input.runId }, input);
+  return row && runOf(row);
+});
+
 /** `lost` means another worker holds the run: stop at once and write nothing more. */
 export type Renewal = { kind: 'held'; cancelRequested: boolean } | { kind: 'lost' };
 

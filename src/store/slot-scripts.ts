@@ -15,6 +15,8 @@ export interface ScriptClaim {
   now: number;
   leaseMs: number;
   limit: number;
+  /** Only this slot. */
+  only?: { jobId: string; dueAt: number };
 }
 
 export interface ScriptTask {
@@ -24,14 +26,16 @@ export interface ScriptTask {
 
 /** Takes waiting slots whose script may start now; unless a job runs in parallel, its earlier slots come first. Slots of a job that was paused meanwhile end here. */
 export const claimScripts = defineOperation('slots.claim_scripts', function* (claim: ScriptClaim): Steps<ScriptTask[]> {
+  const { only } = claim;
   const { rows } = yield* sql(
     `SELECT s.job_id, s.due_at FROM job_slots s JOIN jobs ON jobs.id = s.job_id
-     WHERE s.state = 'waiting' AND (jobs.overlap = 'parallel' OR NOT EXISTS (
+     WHERE s.state = 'waiting' ${only ? 'AND s.job_id = $2 AND s.due_at = $3' : ''} AND (jobs.overlap = 'parallel' OR NOT EXISTS (
        SELECT 1 FROM job_slots e LEFT JOIN runs ON runs.id = e.run_id
        WHERE e.job_id = s.job_id AND e.due_at < s.due_at AND e.state IN ('waiting', 'scripting', 'running')
          AND (e.run_id IS NULL OR runs.state IN ('queued', 'running'))))
      ORDER BY s.due_at, s.job_id LIMIT $1`,
     claim.limit,
+    ...(only ? [only.jobId, only.dueAt] : []),
   );
   const tasks: ScriptTask[] = [];
   for (const { job_id, due_at } of rows) {

@@ -93,7 +93,7 @@ export function jobHouse({ store, start, scriptsFolder = '/nonexistent', runScri
     zone: 'UTC',
     scripts: scriptsFolder,
     skillProblem: async (name) => (name === 'known' ? undefined : `There is no skill ${name}.`),
-    deliveryProblem: (address) => (address.target === 'off' ? 'it is not enabled' : undefined),
+    deliveryProblem: async (address) => (address.target === 'off' ? 'it is not enabled' : undefined),
     onChange: nothing,
     onRuns: nothing,
   });
