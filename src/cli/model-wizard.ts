@@ -51,8 +51,7 @@ export async function chooseModel(app: App, context: CliContext): Promise<boolea
   }
   if (picked.newKey) await saveKey(app, picked.newKey);
   await saveModel(app, picked.choice);
-  ui.outro('Saved.');
-  context.stdout.write(`${picked.choice.name ?? 'demo'}\n`);
+  ui.outro(`Saved: ${picked.choice.name ?? 'the demo model'}`);
   return true;
 }
 
