@@ -12,6 +12,7 @@ import {
   skillSection,
 } from './agent/skills.ts';
 import type { Tool, Trust } from './agent/tool.ts';
+import type { Browsers } from './browser/supervisors.ts';
 import type { Conversation, ConversationDeps } from './chat/conversation.ts';
 import { createSlashCommands } from './chat/registry.ts';
 import type { SlashCommand } from './chat/slash-command.ts';
@@ -47,6 +48,7 @@ export interface House {
   config(): Promise<LoadedConfig>;
   store(): Promise<Store>;
   delivery(): Promise<Deliverer>;
+  browsers(): Promise<Browsers>;
 }
 
 export interface AgentParts {
@@ -83,7 +85,9 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
   const folders = createWorkFolders(house.paths.work);
   const http = createHttpCaller();
   const servers = createMcpServers(config.mcp_servers, log);
+  const browsers = await house.browsers();
   const tools = createTools({
+    browsers,
     files: { folders, roots: config.files.roots },
     terminal: terminalDeps(house, config, folders),
     http,
@@ -127,6 +131,7 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
         model: { modelFor: models.modelFor, current: () => current().model },
         tools: { toolsOf: chatTools },
         skills,
+        browsers,
       }),
     async toolsFor(run, trust) {
       const resolved = await toolbox.resolve(run.settings.toolsets, { trust, taskId: run.id });
@@ -147,6 +152,7 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
       return texts;
     },
     async endTask(taskId, ended) {
+      await browsers.end(taskId);
       if (ended)
         await folders.remove(taskId).catch((error: unknown) => log.warn('A work folder stays', { taskId, error }));
     },

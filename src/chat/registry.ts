@@ -1,10 +1,12 @@
 // The slash commands of the chat, one line each. A command whose part is missing is left out.
 
 import type { Skills } from '../agent/skills.ts';
+import type { Browsers } from '../browser/supervisors.ts';
 import { SvcError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { splitWords } from '../core/words.ts';
 import type { SlashCommand } from './slash-command.ts';
+import { createBrowserCommand } from './slash-commands/browser.ts';
 import { createHelp } from './slash-commands/help.ts';
 import { createModelCommand, type ModelCommandDeps } from './slash-commands/model.ts';
 import { newSession } from './slash-commands/new.ts';
@@ -17,6 +19,7 @@ export interface SlashCommandDeps {
   model: ModelCommandDeps;
   tools: ToolsCommandDeps;
   skills: Pick<Skills, 'list'>;
+  browsers: Browsers;
 }
 
 export function createSlashCommands(deps: SlashCommandDeps): SlashCommand[] {
@@ -26,6 +29,7 @@ export function createSlashCommands(deps: SlashCommandDeps): SlashCommand[] {
     createModelCommand(deps.model),
     createToolsCommand(deps.tools),
     createSkillsCommand(deps.skills),
+    createBrowserCommand(deps.browsers),
     stop,
     quit,
   ];

@@ -2,8 +2,10 @@
 
 import type { Skills } from '../agent/skills.ts';
 import type { Tool } from '../agent/tool.ts';
+import type { Browsers } from '../browser/supervisors.ts';
 import type { HttpCaller } from '../system/fetch-json.ts';
 import type { FileAccess } from './allowed-path.ts';
+import { createBrowserTools } from './browser-tools.ts';
 import { createEditFile } from './edit-file.ts';
 import type { McpProblem, McpServers } from './mcp-servers.ts';
 import { createReadFile } from './read-file.ts';
@@ -28,6 +30,7 @@ export interface ToolDeps {
   http: Pick<HttpCaller, 'call'>;
   skills: Skills;
   send: SendMessage;
+  browsers: Browsers;
 }
 
 export function createTools(deps: ToolDeps): Tool[] {
@@ -40,6 +43,7 @@ export function createTools(deps: ToolDeps): Tool[] {
     createWebFetch(deps.http),
     createSendMessage(deps.send),
     createSkillTool(deps.skills),
+    ...createBrowserTools(deps.browsers),
   ];
 }
 

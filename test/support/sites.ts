@@ -20,13 +20,20 @@ export interface Sites {
 }
 
 /** What Chromium needs to find these sites and to keep them in processes of their own. */
-export const SITE_FLAGS = ['--host-resolver-rules=MAP *.test 127.0.0.1', '--site-per-process', '--ignore-certificate-errors'];
+export const SITE_FLAGS = [
+  '--host-resolver-rules=MAP *.test 127.0.0.1',
+  '--site-per-process',
+  '--ignore-certificate-errors',
+];
 
 export async function startSites(pages: Pages, tls?: { key: string; cert: string }): Promise<Sites> {
   const scheme = tls ? 'https' : 'http';
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', `${scheme}://${request.headers.host ?? 'none'}`);
-    const reply = (await pages(url.hostname.replace(/\.test$/, ''), url, request)) ?? { status: 404, body: 'no such page' };
+    const reply = (await pages(url.hostname.replace(/\.test$/, ''), url, request)) ?? {
+      status: 404,
+      body: 'no such page',
+    };
     response.writeHead(reply.status ?? 200, { 'content-type': 'text/html; charset=utf-8', ...reply.headers });
     response.end(reply.body ?? '');
   };
