@@ -13,7 +13,7 @@ export function parseJson(text: string): ParsedJson {
   if (deeperThan(text, MAX_DEPTH)) return { kind: 'invalid', reason: `nested deeper than ${MAX_DEPTH} levels` };
   try {
     const value: Json = JSON.parse(text);
-    if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
+    if (text.includes('\\u') && !isWellFormed(value))
       return { kind: 'invalid', reason: 'contains half of a surrogate pair' };
     return { kind: 'json', value };
   } catch {
@@ -71,23 +71,29 @@ function put(out: Output, piece: string): void {
 
 function write(out: Output, value: Json, lineStart: string): void {
   if (out.room <= 0) return;
-  if (typeof value === 'string') return put(out, quoted(value, out.room));
-  if (typeof value !== 'object' || value === null) return put(out, JSON.stringify(value));
+  if (typeof value === 'string') put(out, quoted(value, out.room));
+  else if (typeof value !== 'object' || value === null) put(out, JSON.stringify(value));
+  else if (Array.isArray(value)) writeList(out, value, lineStart);
+  else writeObject(out, value, lineStart);
+}
+
+function writeList(out: Output, list: readonly Json[], lineStart: string): void {
   const inner = `${lineStart}  `;
-  if (Array.isArray(value)) {
-    if (value.length === 0) return put(out, '[]');
-    for (let index = 0; index < value.length && out.room > 0; index++) {
-      put(out, index === 0 ? `[${inner}` : `,${inner}`);
-      write(out, value[index] ?? null, inner);
-    }
-    return put(out, `${lineStart}]`);
+  for (let index = 0; index < list.length && out.room > 0; index++) {
+    put(out, index === 0 ? `[${inner}` : `,${inner}`);
+    write(out, list[index] ?? null, inner);
   }
+  put(out, list.length === 0 ? '[]' : `${lineStart}]`);
+}
+
+function writeObject(out: Output, object: { [key: string]: Json }, lineStart: string): void {
+  const inner = `${lineStart}  `;
   let first = true;
-  for (const key of Object.keys(value)) {
+  for (const key of Object.keys(object)) {
     if (out.room <= 0) return;
     put(out, `${first ? '{' : ','}${inner}${quoted(key, out.room)}: `);
     first = false;
-    write(out, value[key] ?? null, inner);
+    write(out, object[key] ?? null, inner);
   }
   put(out, first ? '{}' : `${lineStart}}`);
 }
@@ -97,6 +103,8 @@ const quoted = (text: string, room: number): string =>
   JSON.stringify(text.length > room ? cutText(text, room).text : text);
 
 function deeperThan(text: string, limit: number): boolean {
+  // Most texts have fewer brackets than the limit, and searching for one character is much quicker than reading all.
+  if (hasAtMost(text, '{', '[', limit)) return false;
   let depth = 0;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
@@ -110,6 +118,15 @@ function deeperThan(text: string, limit: number): boolean {
     } else if (unit === 0x7d || unit === 0x5d) depth--;
   }
   return false;
+}
+
+function hasAtMost(text: string, one: string, other: string, limit: number): boolean {
+  let count = 0;
+  for (const bracket of [one, other]) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1))
+      if (++count > limit) return false;
+  }
+  return true;
 }
 
 function isWellFormed(value: Json): boolean {

@@ -48,12 +48,13 @@ export async function startHttpServer(options: HttpOptions): Promise<RunningHttp
   const { log } = options;
   const server = createServer(options);
   let stopping = false;
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, next) => {
     // The framework would refuse a malformed type; what a body is, is for its reader to say.
     request.headers = { 'content-type': 'application/octet-stream' };
     const hosts = countHeader(request.raw, 'host');
-    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion !== '1.0')) return refuse(reply, 400, 'Bad request');
-    if (stopping) return refuse(reply.header('retry-after', '5'), 503, 'Shutting down');
+    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion !== '1.0')) refuse(reply, 400, 'Bad request');
+    else if (stopping) refuse(reply.header('retry-after', '5'), 503, 'Shutting down');
+    else next();
   });
   // A connection kept alive past this answer would keep the server from closing.
   server.addHook('onSend', async (_request, reply) => {
@@ -62,8 +63,9 @@ export async function startHttpServer(options: HttpOptions): Promise<RunningHttp
   server.get('/health', { exposeHeadRoute: true }, async () => ({ status: 'ok', platform: 'webhook' }));
   if (options.metrics !== undefined) {
     const tally = createHttpTally();
-    server.addHook('onResponse', async ({ method, routeOptions }, { statusCode }) => {
+    server.addHook('onResponse', ({ method, routeOptions }, { statusCode }, done) => {
       tally.add(routeOptions.url ?? 'none', routeOptions.url === undefined ? 'any' : method, statusCode);
+      done();
     });
     const metrics = createMetrics(options.metrics, tally);
     server.get('/metrics', async (request, reply) => {
@@ -198,8 +200,13 @@ function statusOf(error: unknown): number {
   return status >= 400 && status < 500 ? status : 500;
 }
 
-function countHeader(request: IncomingMessage, name: string): number {
-  return request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index] ?? '';
+    if (header.length === name.length && header.toLowerCase() === name) count++;
+  }
+  return count;
 }
 
 function hasUnreadBody(request: IncomingMessage): boolean {

@@ -8,25 +8,34 @@ import { moveRun, optional, runOf, sourceOf, UNCLAIMED } from './run-moves.ts';
 
 /** Part of a larger transaction: the run exists if and only if what caused it does. */
 export function* insertRun(run: NewRun): Steps<void> {
+  yield* insertRunRow(runRow(run));
+}
+
+export function* insertRunRow(row: readonly SqlValue[]): Steps<void> {
   yield* sql(
     `INSERT INTO runs (id, state, source_kind, source_name, source_ref, prompt, settings, addresses, queue,
                        limit_key, limit_max, serial_key, created_at, available_at)
      VALUES ($1, 'queued', $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-    run.id,
-    run.source.kind,
-    run.source.name,
-    run.source.ref ?? null,
-    run.prompt,
-    JSON.stringify(run.settings),
-    JSON.stringify(run.addresses),
-    queueOf(run),
-    run.limit?.key ?? null,
-    run.limit?.max ?? null,
-    run.serialKey ?? null,
-    run.createdAt,
-    run.availableAt ?? run.createdAt,
+    ...row,
   );
 }
+
+/** The run as one flat row, which costs a fraction of the nested value to hand to another thread. */
+export const runRow = (run: NewRun): SqlValue[] => [
+  run.id,
+  run.source.kind,
+  run.source.name,
+  run.source.ref ?? null,
+  run.prompt,
+  JSON.stringify(run.settings),
+  JSON.stringify(run.addresses),
+  queueOf(run),
+  run.limit?.key ?? null,
+  run.limit?.max ?? null,
+  run.serialKey ?? null,
+  run.createdAt,
+  run.availableAt ?? run.createdAt,
+];
 
 export const enqueueRun = defineOperation('runs.enqueue', function* (run: NewRun): Steps<void> {
   yield* insertRun(run);

@@ -27,23 +27,33 @@ const SEQUENCE_LIMIT = 32 ** SEQUENCE_DIGITS;
 /** Ids of one maker sort in the order they were made, also when the clock steps back; random digits keep processes apart. */
 export function createNewId(clock: Pick<Clock, 'now'>): NewId {
   let last = 0;
+  let lastDigits = '';
   let sequence = 0;
   return (prefix) => {
     const now = clock.now();
-    sequence = now > last ? 0 : sequence + 1;
-    last = Math.max(last, now);
-    if (sequence === SEQUENCE_LIMIT) {
+    sequence++;
+    if (now > last || sequence >= SEQUENCE_LIMIT) {
       sequence = 0;
-      last += 1;
+      last = Math.max(last + 1, now);
+      lastDigits = sortableDigits(last, TIME_DIGITS);
     }
-    return `${prefix}_${sortableDigits(last, TIME_DIGITS)}${sortableDigits(sequence, SEQUENCE_DIGITS)}${randomDigits()}`;
+    return `${prefix}_${lastDigits}${sortableDigits(sequence, SEQUENCE_DIGITS)}${randomDigits()}`;
   };
 }
 
 export const newId: NewId = createNewId(realClock);
 
+// Asking for randomness costs the same for eight bytes as for four thousand.
+const POOL_BYTES = 4096;
+let pool = Buffer.alloc(0);
+let used = 0;
+
 function randomDigits(): string {
+  if (used + RANDOM_DIGITS > pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    used = 0;
+  }
   let text = '';
-  for (const byte of randomBytes(RANDOM_DIGITS)) text += sortableDigits(byte % 32, 1);
+  for (const end = used + RANDOM_DIGITS; used < end; used++) text += sortableDigits((pool[used] ?? 0) % 32, 1);
   return text;
 }

@@ -10,6 +10,7 @@ export function sizeOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return PER_VALUE;
   if (ArrayBuffer.isView(value)) return value.byteLength + PER_VALUE;
   let size = PER_VALUE;
-  for (const [key, part] of Object.entries(value)) size += key.length * 2 + sizeOf(part);
+  if (Array.isArray(value)) for (const part of value) size += sizeOf(part);
+  else for (const key of Object.keys(value)) size += key.length * 2 + sizeOf(Reflect.get(value, key));
   return size;
 }
