@@ -82,9 +82,9 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   });
   readline.on('history', (history: string[]) => saveHistory(historyFile, history));
   readline.on('SIGINT', () => {
-    const line = readline.line;
-    // Ctrl-U before the cursor and Ctrl-K behind it: the line is empty and stays where it is.
-    if (line !== '') {
+    const { line } = readline;
+    // Ctrl-U before the cursor and Ctrl-K behind it. What was typed ahead during an answer stays for afterwards.
+    if (line !== '' && !muted) {
       readline.write(null, { ctrl: true, name: 'u' });
       readline.write(null, { ctrl: true, name: 'k' });
     }

@@ -10,6 +10,7 @@ import { createChatInput } from './chat-input.ts';
 import type { CliContext } from './command.ts';
 import { lexMarkdown, markdownRows } from './markdown-rows.ts';
 import { createTurnView, paintFor } from './turn-view.ts';
+import { wrapSpans } from './wrap.ts';
 
 const ARRIVED_EVERY_MS = 2000;
 
@@ -82,7 +83,7 @@ export async function runChat(options: ChatOptions): Promise<void> {
         sessionId: conversation.sessionId,
         origin: conversation.origin,
         signal: running.signal,
-        print: (text) => stdout.write(`${showInvisible(text)}\n`),
+        print: (text) => stdout.write(`${wrapped(text, stdout)}\n`),
       });
     } catch (error) {
       complain(error);
@@ -128,11 +129,25 @@ export async function runChat(options: ChatOptions): Promise<void> {
   }
 }
 
+const screenWidth = (stdout: NodeJS.WriteStream): number => Math.max(20, (stdout.columns ?? 80) - 1);
+
+function wrapped(text: string, stdout: NodeJS.WriteStream): string {
+  const shown = showInvisible(text);
+  if (!stdout.isTTY) return shown;
+  const rows = shown.split('\n').flatMap((line) =>
+    // Aligned listings keep their blanks as long as they fit.
+    line.length < screenWidth(stdout) ? [line] : wrapSpans([{ text: line, styles: [] }], screenWidth(stdout), plain),
+  );
+  return rows.join('\n');
+}
+
+const plain = (_style: unknown, text: string): string => text;
+
 const helpOf = (help: string | undefined): { help?: string } => (help === undefined ? {} : { help });
 
 function arrivedText({ entry }: StoredEntry, stdout: NodeJS.WriteStream): string {
   if (entry.kind !== 'delivered') return '';
   const paint = paintFor(stdout);
-  const rows = markdownRows(lexMarkdown(entry.text), Math.max(20, (stdout.columns ?? 80) - 1), paint);
+  const rows = markdownRows(lexMarkdown(entry.text), screenWidth(stdout), paint);
   return `${paint('bold', `[${showInvisible(entry.source)}]`)}\n${rows.join('\n')}\n`;
 }

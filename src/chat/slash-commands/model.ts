@@ -10,7 +10,7 @@ export interface ModelCommandDeps {
 
 export const createModelCommand = (deps: ModelCommandDeps): SlashCommand => ({
   name: 'model',
-  summary: 'Show the model, or use another one of the same server from now on.',
+  summary: 'Show the model, or use another one from now on.',
   usage: '/model [name | default]',
   async run([name], { print }) {
     if (name === undefined) {
