@@ -1,5 +1,7 @@
 // Notices a model that goes in circles: the same call with the same result, again and again.
 
+import { type Fields, isFields } from '../core/fields.ts';
+
 export interface Repeats {
   /** Why the call should not be made once more, or undefined. */
   refusal(signature: string): string | undefined;
@@ -46,11 +48,8 @@ export function watchRepeats(): Repeats {
 
 /** Equal for calls that mean the same, whatever the order of their keys. */
 export function signatureOf(name: string, input: unknown): string {
-  return `${name} ${JSON.stringify(input, (_key, value: unknown) => (isRecord(value) ? sorted(value) : value))}`;
+  return `${name} ${JSON.stringify(input, (_key, value: unknown) => (isFields(value) ? sorted(value) : value))}`;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const sorted = (value: Record<string, unknown>): Record<string, unknown> =>
+const sorted = (value: Fields): Fields =>
   Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

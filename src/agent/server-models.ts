@@ -1,5 +1,6 @@
 // Which models a server offers and how much fits into them, as far as it tells.
 
+import { type Fields, isFields } from '../core/fields.ts';
 import type { HttpCaller } from '../system/fetch-json.ts';
 import { apiBase, originOf } from './base-url.ts';
 
@@ -66,10 +67,10 @@ const ask = ({ call, apiKey, timeoutMs, signal }: ServerQuestion, url: string): 
     ...(signal ? { signal } : {}),
   });
 
-const nameFits = (entry: Record<string, unknown>, model: string): boolean =>
+const nameFits = (entry: Fields, model: string): boolean =>
   [entry.id, entry.name, entry.model].some((name) => name === model || name === `${model}:latest`);
 
-function contextOf(entry: Record<string, unknown>): { contextLength?: number } {
+function contextOf(entry: Fields): { contextLength?: number } {
   const meta = isFields(entry.meta) ? entry.meta : {};
   const found = [entry.max_model_len, entry.context_length, entry.context_window, meta.n_ctx, meta.n_ctx_train]
     .map(positive)
@@ -79,6 +80,3 @@ function contextOf(entry: Record<string, unknown>): { contextLength?: number } {
 
 const positive = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
-
-const isFields = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,7 @@
 // What the well-known local servers say about themselves, read into one vocabulary. Pure.
 
+import { type Fields, isFields } from '../core/fields.ts';
+
 export type ServerState =
   | { kind: 'loading' }
   | { kind: 'queued' }
@@ -9,8 +11,6 @@ export type ServerState =
   | { kind: 'working' }
   /** Nothing is being processed: a request that still waits was lost. */
   | { kind: 'idle' };
-
-type Fields = Record<string, unknown>;
 
 /** llama.cpp `GET /slots`. */
 export function stateFromSlots(json: unknown): ServerState | undefined {
@@ -88,6 +88,3 @@ export function stateText(state: ServerState): string {
       return 'The server is idle.';
   }
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

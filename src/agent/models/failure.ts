@@ -1,6 +1,7 @@
 // What went wrong with a model call, in words for people, and what may be done about it. Nothing here ever shows a key.
 
 import { messageOf, SvcError } from '../../core/errors.ts';
+import { isFields } from '../../core/fields.ts';
 import { type ClockName, type Clocks, clockSentence } from '../timeouts.ts';
 import { WireFault } from './wire-fault.ts';
 
@@ -217,5 +218,3 @@ function inChain<T>(error: unknown, fits: (one: unknown) => one is T): T | undef
   }
   return undefined;
 }
-
-const isFields = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -1,13 +1,13 @@
 // The shape of one chunk or answer, made to fit what the SDK accepts: arguments as text, numbers as numbers, errors as
 // objects, nothing that is merely decoration of the wrong type.
 
+import { type Fields, isFields } from '../../core/fields.ts';
+
 export interface MendedChunk {
   json: string;
   finished: boolean;
   hasCalls: boolean;
 }
-
-type Fields = Record<string, unknown>;
 
 /** Undefined for values that say nothing about the answer. */
 export function mendChunk(value: unknown): MendedChunk | undefined {
@@ -94,5 +94,11 @@ function errorFields(error: unknown): Fields {
   };
 }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The value of a JSON text, or undefined when it is none. */
+export function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,7 @@
 // Servers that call themselves compatible differ in small ways. This makes one well-formed event stream out of what
 // they send: text in, text out. It never invents content; it only reports an answer that was cut off.
 
-import { mendChunk, wholeAsChunk } from './mend-chunk.ts';
+import { jsonOrUndefined, mendChunk, wholeAsChunk } from './mend-chunk.ts';
 import { WireFault } from './wire-fault.ts';
 
 // No sane event comes near; without a limit one broken line would fill the memory.
@@ -58,7 +58,7 @@ function createEventReader(onData: () => void): EventReader {
       sawDone = true;
       return '';
     }
-    const value = parseJson(data) ?? (partial === '' ? undefined : parseJson(`${partial}\n${data}`));
+    const value = jsonOrUndefined(data) ?? (partial === '' ? undefined : jsonOrUndefined(`${partial}\n${data}`));
     if (value === undefined) {
       partial = partial === '' ? data : `${partial}\n${data}`;
       return '';
@@ -99,7 +99,7 @@ function createEventReader(onData: () => void): EventReader {
 
 /** An answer in one piece, from a server that was asked to stream, as events. */
 export function wholeAsEvents(text: string): string {
-  const value = parseJson(text.trim());
+  const value = jsonOrUndefined(text.trim());
   const chunk = value === undefined ? undefined : wholeAsChunk(value);
   if (chunk === undefined)
     throw new WireFault('not_an_api', `The server answered with something else: ${excerpt(text)}`);
@@ -112,12 +112,4 @@ export const excerpt = (text: string): string => JSON.stringify(text.trim().repl
 function finishEvent(sawCalls: boolean): string {
   const choice = { index: 0, delta: {}, finish_reason: sawCalls ? 'tool_calls' : 'stop' };
   return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@
 // answers put in order before the SDK reads them. Everything heavy arrives as an argument.
 
 import type { Dispatcher, request as undiciRequest } from 'undici';
-import { mendWhole } from './mend-chunk.ts';
+import { jsonOrUndefined, mendWhole } from './mend-chunk.ts';
 import { excerpt, mendStream, wholeAsEvents } from './mend-stream.ts';
 import { WireFault } from './wire-fault.ts';
 
@@ -100,12 +100,4 @@ function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 
 function plainHeaders(headers: ConstructorParameters<typeof Headers>[0]): Record<string, string> {
   return Object.fromEntries(new Headers(headers).entries());
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
