@@ -17,6 +17,7 @@ import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
 import { createJsonLog, type LogSink } from './system/json-log.ts';
 import { createLifecycle, type Lifecycle } from './system/lifecycle.ts';
 import { rotatingFile } from './system/log-sinks.ts';
+import { openWebhooks } from './webhook-parts.ts';
 import { countWork } from './work-counts.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -121,6 +122,9 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
   await lifecycle.start('old runs', () => openRetention(app));
   const worker = await lifecycle.start('runs', () => openWorker(app, outbox));
   await lifecycle.start('jobs', () => startScheduler(app, { runs: worker.wake, messages: outbox.wake }));
+  const webhooks = webhook.enabled
+    ? await lifecycle.start('webhooks', () => openWebhooks(app, { runs: worker.wake }))
+    : undefined;
 
   const { startHttpServer } = await import('./http/server.ts');
   return lifecycle.start('http', () =>
@@ -130,7 +134,7 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
       port: webhook.extra.port,
       log: app.log.child({ part: 'http' }),
       metrics: { version, counts: async () => countWork(await app.store()) },
-      routes: [],
+      routes: webhooks === undefined ? [] : [webhooks.addRoutes],
     }),
   );
 }

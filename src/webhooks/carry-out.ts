@@ -14,8 +14,11 @@ import type { Route } from './route.ts';
 
 export interface Effects {
   deliverer: Deliverer;
-  /** Starts a scheduled job now. `ref` is stable for one event: starting twice with it starts once. Never throws. */
-  fireJob(job: string, cause: { ref: string }): Promise<FiredJob>;
+  /**
+   * Starts a scheduled job now. `ref` is stable for one event: starting twice with it starts once. `context` is text from
+   * outside that the job's model gets to see, fenced. Never throws.
+   */
+  fireJob(job: string, cause: { ref: string; context?: string }): Promise<FiredJob>;
   /** Told after a run was queued, so that nobody has to wait for the next look into the queue. */
   runQueued(): void;
 }
@@ -51,7 +54,7 @@ export async function carryOut(
     context.runQueued();
     return accepted(received);
   }
-  if (route.cronJob !== undefined) return startJob(route.cronJob, eventId, received, context);
+  if (route.cronJob !== undefined) return startJob(route.cronJob, eventId, plan, received, context);
   const outcome = await deliverDirectly(route, eventId, plan, received.receivedAt, context);
   if (outcome.kind === 'delivered') {
     await settle(eventId, { verdict: 'delivered', release: false }, context);
@@ -82,8 +85,16 @@ function declined(acceptance: Exclude<Acceptance, { kind: 'stored' }>, received:
   return { kind: 'duplicate', deliveryId: delivery.id };
 }
 
-async function startJob(job: string, eventId: string, received: Received, context: Context): Promise<Reply> {
-  const fired = await context.fireJob(job, { ref: eventId });
+async function startJob(
+  job: string,
+  eventId: string,
+  plan: Plan,
+  received: Received,
+  context: Context,
+): Promise<Reply> {
+  // A job has its own prompt and its own tools: it sees the payload only when the route says what of it.
+  const text = received.route.prompt === undefined ? {} : { context: plan.prompt.text };
+  const fired = await context.fireJob(job, { ref: eventId, ...text });
   if (fired.kind === 'started') {
     const runId = fired.runId === undefined ? {} : { runId: fired.runId };
     await settle(eventId, { verdict: 'accepted', release: false, ...runId }, context);

@@ -12,6 +12,8 @@ import { parseSubscriptions, type SubscriptionRecord } from './subscriptions.ts'
 export interface Routes {
   /** The route that answers under this name now; a disabled one does not exist. */
   find(name: string): Route | undefined;
+  /** Everything that answers now, by name. */
+  all(): Route[];
 }
 
 type WebhookSettings = Config['platforms']['webhook']['extra'];
@@ -22,23 +24,32 @@ export function openRoutes(settings: WebhookSettings, subscriptionFile: string, 
   let dynamicRoutes: ReadonlyMap<string, Route> = new Map();
   let reported: unknown;
   const follow = followFile(subscriptionFile, (text) => makeDynamicRoutes(parseSubscriptions(text), settings, log));
+  const current = (): ReadonlyMap<string, Route> => {
+    try {
+      dynamicRoutes = follow();
+      reported = undefined;
+    } catch (error) {
+      // The same broken file throws the same error on every request: one line is enough.
+      if (error !== reported)
+        log.error('The subscription file is broken; the last good one stays in use', {
+          file: subscriptionFile,
+          reason: messageOf(error),
+        });
+      reported = error;
+    }
+    return dynamicRoutes;
+  };
   return {
     find: (name) => {
       const known = staticRoutes.get(name);
       if (known !== undefined) return known === 'disabled' ? undefined : known;
-      try {
-        dynamicRoutes = follow();
-        reported = undefined;
-      } catch (error) {
-        // The same broken file throws the same error on every request: one line is enough.
-        if (error !== reported)
-          log.error('The subscription file is broken; the last good one stays in use', {
-            file: subscriptionFile,
-            reason: messageOf(error),
-          });
-        reported = error;
-      }
-      return dynamicRoutes.get(name);
+      return current().get(name);
+    },
+    all: () => {
+      const routes = new Map<string, Route | 'disabled'>([...current(), ...staticRoutes]);
+      return [...routes.values()]
+        .filter((route) => route !== 'disabled')
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     },
   };
 }
@@ -67,7 +78,7 @@ function makeStaticRoutes(settings: WebhookSettings, log: Logger): ReadonlyMap<s
   }
   if (problems.length === 0) return routes;
   throw new SvcError('config_invalid', `The webhook routes cannot be served:\n- ${problems.join('\n- ')}`, {
-    help: 'Mend platforms.webhook.extra.routes in config.yaml; `svc config check` shows the same list.',
+    help: 'Mend platforms.webhook.extra.routes in config.yaml, then start the gateway again.',
   });
 }
 
