@@ -134,7 +134,7 @@ async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: R
       usage: !lacks.has('usage'),
       maxTokens: !lacks.has('max_tokens'),
     });
-    const call = callOptions(request, options, lacks.has('tools'), ending.signal);
+    const call = await callOptions(request, options, lacks.has('tools'), ending.signal);
     if (!streaming) return await whole(model, call, answer);
     // Mended answers report their data below, where keep-alive comments can be told apart.
     return await streamed(model, call, answer, options.mend ? () => {} : touch);
@@ -155,15 +155,15 @@ async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: R
   }
 }
 
-const callOptions = (
+const callOptions = async (
   request: ModelRequest,
   options: SdkModelOptions,
   withoutTools: boolean,
   abortSignal: AbortSignal,
-): LanguageModelV4CallOptions => ({
+): Promise<LanguageModelV4CallOptions> => ({
   prompt: promptOf(request.system, request.messages),
   maxOutputTokens: options.maxTokens,
-  ...(withoutTools || request.tools.length === 0 ? {} : { tools: toolsOf(request.tools) }),
+  ...(withoutTools || request.tools.length === 0 ? {} : { tools: await toolsOf(request.tools) }),
   abortSignal,
 });
 

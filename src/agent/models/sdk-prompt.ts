@@ -1,7 +1,7 @@
 // Our messages and tools in the words of the SDK.
 
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Message } from '../message.ts';
 import type { ModelRequest } from '../model.ts';
 
@@ -50,19 +50,22 @@ const resultPart = (message: Message & { role: 'tool' }): ResultPart => ({
 
 const schemas = new WeakMap<object, LanguageModelV4FunctionTool['inputSchema']>();
 
-export function toolsOf(tools: ModelRequest['tools']): LanguageModelV4FunctionTool[] {
+export async function toolsOf(tools: ModelRequest['tools']): Promise<LanguageModelV4FunctionTool[]> {
+  // Loaded here: importing the agent must cost nothing.
+  const { toJSONSchema } = await import('zod');
   return tools.map((tool) => ({
     type: 'function',
     name: tool.name,
     description: tool.description,
-    inputSchema: (tool.inputJsonSchema as LanguageModelV4FunctionTool['inputSchema']) ?? schemaOf(tool.input),
+    inputSchema:
+      (tool.inputJsonSchema as LanguageModelV4FunctionTool['inputSchema']) ?? schemaOf(tool.input, toJSONSchema),
   }));
 }
 
-function schemaOf(input: z.ZodType): LanguageModelV4FunctionTool['inputSchema'] {
+function schemaOf(input: z.ZodType, toJSONSchema: typeof z.toJSONSchema): LanguageModelV4FunctionTool['inputSchema'] {
   const known = schemas.get(input);
   if (known) return known;
-  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
+  const { $schema: _, ...schema } = toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const result = schema as LanguageModelV4FunctionTool['inputSchema'];
   schemas.set(input, result);
   return result;
