@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js';
+import { freePort } from '../../../test/support/free-port.ts';
 import { startHttpDouble } from '../../../test/support/http-double.ts';
 import { textAt } from '../judge.ts';
 import { attempt, openBench, testHttpTarget } from '../target.contract.ts';
@@ -103,4 +105,19 @@ test('a chat id that is missing, left as a placeholder or no chat id at all is r
   assert.match(problem(), /no home channel/);
   assert.match(problem('{chat.id}'), /placeholder \{chat\.id\}/);
   assert.match(problem('../getMe'), /not a chat id/);
+});
+
+test('telegram is understood by a double that others wrote', async () => {
+  const server = new TelegramServer({ port: await freePort(), host: '127.0.0.1' });
+  await server.start();
+  await using bench = await openBench({ telegram: platform(server.config.apiURL) });
+  const outcome = await attempt(bench.delivery, { address: { target: 'telegram', chatId: '1' }, text: '**hi** there' });
+  const who = await bench.delivery.check(telegram, new AbortController().signal);
+  const client = server.getClient(TOKEN);
+  const updates = await client.getUpdates();
+  await server.stop();
+  assert.equal(outcome.kind, 'delivered');
+  assert.deepEqual(who, { kind: 'sent', receipt: 'TestNameBot' });
+  assert.equal(textAt(updates, 'result.0.message.text'), '<b>hi</b> there');
+  assert.equal(textAt(updates, 'result.0.message.chat_id'), '1');
 });
