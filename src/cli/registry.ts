@@ -50,13 +50,23 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/skills.ts')).skills,
   },
   {
+    name: 'browser',
+    summary: 'See, connect and check the browser of the agent.',
+    load: async () => (await import('./commands/browser.ts')).browser,
+  },
+  {
     name: 'mcp',
-    summary: 'MCP servers whose tools the agent may use.',
+    summary: 'Offer the browser to MCP clients; list and check MCP servers.',
     load: async () => (await import('./commands/mcp.ts')).mcp,
   },
   {
     name: 'model',
     summary: 'Choose, list and test the model of the agent.',
     load: async () => (await import('./commands/model.ts')).model,
+  },
+  {
+    name: 'cron',
+    summary: 'Make, list, run and explain scheduled jobs.',
+    load: async () => (await import('./commands/cron.ts')).cron,
   },
 ];

@@ -46,10 +46,11 @@ const MAX_RETRIES = 10;
 export function requireSchedule(
   text: string,
   zone: string | undefined,
-  now: number,
+  setAt: number,
+  now = setAt,
 ): { schedule: Schedule; tz: string; anchorAt: number; nextRunAt: number } {
   // Whole seconds: due times that people read, and no meeting with the instants of runs started by hand.
-  const anchorAt = Math.floor(now / 1000) * 1000;
+  const anchorAt = Math.floor(setAt / 1000) * 1000;
   const reading = readSchedule(text, zone, anchorAt);
   if (reading.kind === 'invalid') throw new SvcError('schedule_invalid', reading.reason, { help: reading.help });
   const next = nextDue(reading.schedule, now);

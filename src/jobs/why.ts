@@ -27,7 +27,7 @@ const MEANING: Readonly<Record<SlotState, string>> = {
   waiting: 'It waits for its script to start.',
   scripting: 'Its script is running.',
   running: 'Its run has not ended yet.',
-  ran: 'It ran on time.',
+  ran: 'It ran.',
   late: 'It ran late.',
   coalesced: 'It was not run by itself: one later run stands for it.',
   skipped_overlap: 'It was skipped, because the job was still busy.',
@@ -84,7 +84,7 @@ function coveringSlot({ before, after }: { before?: Slot; after?: Slot }, at: nu
 }
 
 function dueText(slot: Slot, show: (instant: number) => string): string {
-  if (slot.cause === 'manual') return `${show(slot.dueAt)}: started by hand.`;
+  if (slot.cause === 'manual') return `${show(slot.dueAt)}: a person started it.`;
   if (slot.cause === 'webhook') return `${show(slot.dueAt)}: an event asked for it.`;
   if (slot.instants === 1) return `${show(slot.dueAt)}: due.`;
   return `Due ${slot.instants} times from ${show(slot.dueAt)} to ${show(slot.lastDueAt)}.`;
