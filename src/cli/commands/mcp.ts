@@ -1,4 +1,4 @@
-// `svc mcp`: the MCP servers whose tools the agent may use.
+// `svc mcp`: the browser tools for any MCP client, and the MCP servers whose tools our agent may use.
 
 import type { Command } from 'commander';
 import { SvcError } from '../../core/errors.ts';
@@ -8,12 +8,29 @@ import { withApp } from '../with-app.ts';
 
 export const mcp: CommandModule = {
   define(command, context) {
-    command.description('MCP servers whose tools the agent may use (mcp_servers in config.yaml).');
-    addExamples(command, ['svc mcp list', 'svc mcp check']);
+    command.description(
+      'Serve the browser tools to an MCP client on stdio or HTTP; list and check the servers we use.',
+    );
+    defineServe(command, context);
     defineList(command.command('list'), context);
     defineCheck(command.command('check'), context);
   },
 };
+
+function defineServe(command: Command, context: CliContext): void {
+  command
+    .option('--http', 'listen on a loopback port instead of stdio; clients send the token as a bearer token')
+    .option('--port <number>', 'the port for --http, 0 for any that is free', '8645');
+  addExamples(command, ['svc mcp', 'svc mcp --http --port 8645', 'svc mcp list', 'svc mcp check']);
+  command.action(async (options: { http?: true; port: string }) => {
+    const port = Number(options.port);
+    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+      throw new SvcError('usage', `${options.port} is not a port.`, { help: 'Give a number from 0 to 65535.' });
+    }
+    const { serveMcp } = await import('../serve-mcp.ts');
+    await withApp(context, (app) => serveMcp(app, context, options.http ? { port } : undefined));
+  });
+}
 
 function defineList(command: Command, context: CliContext): void {
   command.description('List the configured servers, without starting them.').option('--json', 'print JSON');
