@@ -10,6 +10,7 @@ const INVISIBLE = new Set([
   'iframe',
   'object',
   'head',
+  'title',
   'canvas',
   'select',
 ]);
