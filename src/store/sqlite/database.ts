@@ -24,7 +24,8 @@ export class Database {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, CachedStatement>();
 
-  constructor(file: string, mode: 'read' | 'write') {
+  /** A database in memory is gone with its connection and promises nothing. */
+  constructor(file: string, mode: 'read' | 'write' | 'memory') {
     this.file = file;
     try {
       if (mode === 'write') createPrivately(file);
@@ -34,7 +35,7 @@ export class Database {
     }
     try {
       if (mode === 'write') this.#prepareForWriting();
-      else this.#database.exec('PRAGMA schema_version');
+      if (mode === 'read') this.#database.exec('PRAGMA schema_version');
     } catch (error) {
       this.#database.close();
       throw asStoreError(error, file);
