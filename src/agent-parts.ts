@@ -19,10 +19,13 @@ import type { SlashCommand } from './chat/slash-command.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { HomePaths } from './config/paths.ts';
 import type { Config } from './config/schema.ts';
+import { SvcError } from './core/errors.ts';
 import type { Logger } from './core/log.ts';
 import { isFinal, type Run } from './core/run.ts';
 import type { Clock, NewId } from './core/time.ts';
 import type { Deliverer } from './delivery/deliver.ts';
+import type { Jobs } from './jobs/jobs.ts';
+import type { JobAccess, Questions } from './jobs/questions.ts';
 import { enqueueDelivery } from './store/deliveries.ts';
 import { getRun } from './store/runs.ts';
 import type { Store } from './store/store.ts';
@@ -49,6 +52,7 @@ export interface House {
   store(): Promise<Store>;
   delivery(): Promise<Deliverer>;
   browsers(): Promise<Browsers>;
+  jobs(): Promise<{ jobs: Jobs; questions: Questions }>;
 }
 
 export interface AgentParts {
@@ -86,8 +90,13 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
   const http = createHttpCaller();
   const servers = createMcpServers(config.mcp_servers, log);
   const browsers = await house.browsers();
+  const jobs: JobAccess = {
+    jobs: async () => (await house.jobs()).jobs,
+    questions: async () => (await house.jobs()).questions,
+  };
   const tools = createTools({
     browsers,
+    jobs,
     files: { folders, roots: config.files.roots },
     terminal: terminalDeps(house, config, folders),
     http,
@@ -132,6 +141,7 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
         tools: { toolsOf: chatTools },
         skills,
         browsers,
+        jobs,
       }),
     async toolsFor(run, trust) {
       const resolved = await toolbox.resolve(run.settings.toolsets, { trust, taskId: run.id });
@@ -146,6 +156,9 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
       for (const name of run.settings.skills) {
         const found = await skills.find(name);
         if (found.kind === 'found') texts.push(skillSection(found.skill));
+        // A job without its instructions might do something else than it was made for.
+        else if (run.source.kind === 'job')
+          throw new SvcError('skill_invalid', `The skill ${name} of this job is ${found.kind}.`);
         else log.warn('A skill could not be loaded', { run: run.id, skill: name, reason: found.kind });
         if (texts.length > 0 && run.source.kind === 'webhook') break;
       }

@@ -6,6 +6,7 @@ import { parseAddresses } from './core/address.ts';
 import { messageOf, SvcError } from './core/errors.ts';
 import { raiseAlarms } from './jobs/expectations.ts';
 import { createJobs, type Fired, type FireOptions, type Jobs } from './jobs/jobs.ts';
+import { createQuestions, type Questions } from './jobs/questions.ts';
 import { createScheduler, type Scheduler } from './jobs/scheduler.ts';
 import { runScript } from './jobs/script.ts';
 import { createScripts, type Scripts } from './jobs/scripts.ts';
@@ -21,6 +22,7 @@ export interface JobListeners {
 
 export interface JobParts {
   readonly jobs: Jobs;
+  readonly questions: Questions;
   /** From now on these hear what happens; before, nobody does and nothing is lost: everybody also looks by themselves. */
   listen(listeners: JobListeners): void;
   scripts(): Scripts;
@@ -78,6 +80,7 @@ export async function openJobParts(app: App): Promise<JobParts> {
     });
   return {
     jobs,
+    questions: createQuestions({ store, clock, jobs, zone: config.timezone }),
     listen: (to) => {
       listeners = to;
     },

@@ -5,8 +5,10 @@ import type { Browsers } from '../browser/supervisors.ts';
 import { SvcError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { splitWords } from '../core/words.ts';
+import type { JobAccess } from '../jobs/questions.ts';
 import type { SlashCommand } from './slash-command.ts';
 import { createBrowserCommand } from './slash-commands/browser.ts';
+import { createCronCommand } from './slash-commands/cron.ts';
 import { createHelp } from './slash-commands/help.ts';
 import { createModelCommand, type ModelCommandDeps } from './slash-commands/model.ts';
 import { newSession } from './slash-commands/new.ts';
@@ -20,6 +22,7 @@ export interface SlashCommandDeps {
   tools: ToolsCommandDeps;
   skills: Pick<Skills, 'list'>;
   browsers: Browsers;
+  jobs: JobAccess;
 }
 
 export function createSlashCommands(deps: SlashCommandDeps): SlashCommand[] {
@@ -30,6 +33,7 @@ export function createSlashCommands(deps: SlashCommandDeps): SlashCommand[] {
     createToolsCommand(deps.tools),
     createSkillsCommand(deps.skills),
     createBrowserCommand(deps.browsers),
+    createCronCommand(deps.jobs),
     stop,
     quit,
   ];

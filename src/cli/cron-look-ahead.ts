@@ -1,17 +1,13 @@
 // `svc cron why`, `next` and `simulate`: what happened, what is to come, and what it would look like.
 
 import type { Command } from 'commander';
-import type { App } from '../app.ts';
 import { SvcError } from '../core/errors.ts';
 import type { Job } from '../core/job.ts';
-import { jobToWire, requireSchedule } from '../jobs/job.ts';
-import { nextDue } from '../jobs/schedule.ts';
 import { type Simulation, simulate } from '../jobs/simulate.ts';
+import { slotToWire } from '../jobs/slot-wire.ts';
 import { readSpan, showSpan } from '../jobs/span.ts';
-import { explain, readAskedTime } from '../jobs/why.ts';
 import { showInstant } from '../jobs/zone.ts';
 import type { CliContext } from './command.ts';
-import { slotToWire } from './cron-view.ts';
 import { addExamples, printJson, printListing } from './listing.ts';
 import { wholeNumber } from './numbers.ts';
 import { withApp } from './with-app.ts';
@@ -30,15 +26,7 @@ export function defineWhy(command: Command, context: CliContext): void {
   addExamples(command, ['svc cron why report', 'svc cron why report 09:00', 'svc cron why report "2026-03-29 02:30"']);
   command.action((key: string, time: string | undefined, { json }: { json?: true }) =>
     withApp(context, async (app) => {
-      const job = await (await app.jobs()).jobs.find(key);
-      const now = app.clock.now();
-      const asked = time === undefined ? undefined : readAskedTime(time, job, now);
-      if (time !== undefined && asked === undefined) {
-        throw new SvcError('usage', `"${time.slice(0, 60)}" is not a time.`, {
-          help: 'Write it as "2026-03-29 02:30" (in the zone of the job), 2026-03-29T00:30Z or 09:00.',
-        });
-      }
-      const { slot, run, sentences } = await explain(await app.store(), job, asked, now);
+      const { job, slot, run, sentences } = await (await app.jobs()).questions.why(key, time);
       if (json) {
         const runs = run ? { run: { id: run.id, state: run.state, error: run.error ?? null } } : {};
         printJson(context, { job: job.id, name: job.name, slot: slot ? slotToWire(slot) : null, ...runs, sentences });
@@ -59,13 +47,8 @@ export function defineNext(command: Command, context: CliContext): void {
     withApp(context, async (app) => {
       const count = wholeNumber(options.count, '--count', MAX_NEXT);
       const now = app.clock.now();
-      const job = options.tz === undefined ? await findOrNothing(app, text) : undefined;
-      const { config } = await app.config();
-      const zone = options.tz ?? job?.tz ?? config.timezone;
-      const { schedule, tz } = requireSchedule(job?.schedule ?? text, zone, job?.anchorAt ?? now, now);
-      const dues = [];
-      for (let due = nextDue(schedule, now); due && dues.length < count; due = nextDue(schedule, due.at))
-        dues.push(due);
+      const zone = options.tz === undefined ? {} : { tz: options.tz };
+      const { tz, dues } = await (await app.jobs()).questions.preview(text, { ...zone, count });
       printListing(context, dues, {
         json: options.json === true,
         columns: [
@@ -82,15 +65,6 @@ export function defineNext(command: Command, context: CliContext): void {
       });
     }),
   );
-}
-
-async function findOrNothing(app: App, key: string): Promise<Job | undefined> {
-  try {
-    return await (await app.jobs()).jobs.find(key);
-  } catch (error) {
-    if (error instanceof SvcError && error.code === 'not_found') return undefined;
-    throw error;
-  }
 }
 
 export function defineSimulate(command: Command, context: CliContext): void {
@@ -185,7 +159,7 @@ const simulationToWire = (simulation: Simulation): unknown => ({
   jobs: simulation.jobs.map(({ job, slots, skipped }) => ({
     id: job.id,
     name: job.name,
-    schedule: jobToWire(job).schedule,
+    schedule: job.schedule,
     due: slots.length,
     skipped,
     slots: slots.map(slotToWire),

@@ -3,6 +3,7 @@
 import type { Job, Slot } from '../core/job.ts';
 import { jobToWire } from '../jobs/job.ts';
 import { nextDue, readSchedule } from '../jobs/schedule.ts';
+import { slotToWire } from '../jobs/slot-wire.ts';
 import { showSpan, writeSpan } from '../jobs/span.ts';
 import { showInstant } from '../jobs/zone.ts';
 import type { CliContext } from './command.ts';
@@ -89,19 +90,6 @@ export function printSlots(context: CliContext, job: Job, slots: readonly Slot[]
     empty: 'It has not been due yet.',
   });
 }
-
-export const slotToWire = (slot: Slot): Record<string, unknown> => ({
-  due_at: new Date(slot.dueAt).toISOString(),
-  last_due_at: new Date(slot.lastDueAt).toISOString(),
-  instants: slot.instants,
-  cause: slot.cause,
-  state: slot.state,
-  reason: slot.reason,
-  note: slot.note ?? null,
-  run_id: slot.runId ?? null,
-  recorded_at: new Date(slot.recordedAt).toISOString(),
-  ended_at: slot.endedAt === undefined ? null : new Date(slot.endedAt).toISOString(),
-});
 
 function upcoming(job: Job, now: number, count: number): { at: number; note?: string }[] {
   const reading = readSchedule(job.schedule, job.tz, job.anchorAt);

@@ -65,6 +65,7 @@ export interface Jobs {
   remove(key: string): Promise<Job>;
   /** By id or name. Throws SvcError `not_found` with names that are alike. */
   find(key: string): Promise<Job>;
+  findIfThere(key: string): Promise<Job | undefined>;
   list(filter: JobFilter): Promise<Job[]>;
   slots(job: Job, limit: number): Promise<Slot[]>;
   /** Starts the job now; its own overlap rule holds. */
@@ -267,6 +268,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     pause,
     resume,
     find,
+    findIfThere: (key) => store.read(findJob({ key })),
     fire,
     remove: async (key) => {
       const job = await find(key);

@@ -3,9 +3,11 @@
 import type { Skills } from '../agent/skills.ts';
 import type { Tool } from '../agent/tool.ts';
 import type { Browsers } from '../browser/supervisors.ts';
+import type { JobAccess } from '../jobs/questions.ts';
 import type { HttpCaller } from '../system/fetch-json.ts';
 import type { FileAccess } from './allowed-path.ts';
 import { createBrowserTools } from './browser-tools.ts';
+import { createCronjob } from './cronjob.ts';
 import { createEditFile } from './edit-file.ts';
 import type { McpProblem, McpServers } from './mcp-servers.ts';
 import { createReadFile } from './read-file.ts';
@@ -31,6 +33,7 @@ export interface ToolDeps {
   skills: Skills;
   send: SendMessage;
   browsers: Browsers;
+  jobs: JobAccess;
 }
 
 export function createTools(deps: ToolDeps): Tool[] {
@@ -43,6 +46,7 @@ export function createTools(deps: ToolDeps): Tool[] {
     createWebFetch(deps.http),
     createSendMessage(deps.send),
     createSkillTool(deps.skills),
+    createCronjob(deps.jobs),
     ...createBrowserTools(deps.browsers),
   ];
 }
