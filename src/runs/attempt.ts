@@ -55,6 +55,8 @@ export interface Attempt {
 
 type Interruption = 'lost' | 'cancelled' | 'timeout' | 'stopping';
 
+/** A dead worker's run is taken over after this; a live one renews three times in it. */
+export const LEASE_MS = 15_000;
 /** A run whose workers keep dying is itself the likely cause. */
 const MAX_TAKEOVERS = 5;
 const STORE_RETRY_MS = 1000;

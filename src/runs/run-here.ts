@@ -3,9 +3,7 @@
 import type { Run } from '../core/run.ts';
 import { claimOneRun } from '../store/run-claims.ts';
 import { getRun } from '../store/runs.ts';
-import { type AttemptDeps, startAttempt } from './attempt.ts';
-
-const LEASE_MS = 15_000;
+import { type AttemptDeps, LEASE_MS, startAttempt } from './attempt.ts';
 
 /** Resolves with the run when nothing more happens to it here; undefined when another process took it. */
 export async function runHere(

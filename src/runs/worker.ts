@@ -3,7 +3,7 @@
 
 import { messageOf } from '../core/errors.ts';
 import { claimRun } from '../store/run-claims.ts';
-import { type Attempt, type AttemptDeps, startAttempt } from './attempt.ts';
+import { type Attempt, type AttemptDeps, LEASE_MS, startAttempt } from './attempt.ts';
 
 export interface WorkerOptions extends Omit<AttemptDeps, 'leaseMs' | 'onMessages'> {
   /** Runs at the same time; 0 leaves all of them queued. */
@@ -20,8 +20,6 @@ export interface Worker {
   stop(signal?: AbortSignal): Promise<void>;
 }
 
-/** A dead worker's run is taken over after this; a live one renews three times in it. */
-const LEASE_MS = 15_000;
 /** How soon the work of other processes is noticed. */
 const POLL_MS = 1000;
 /** Leaves the parts that stop after it some of the ten seconds. */
