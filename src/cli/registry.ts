@@ -15,6 +15,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/gateway.ts')).gateway,
   },
   {
+    name: 'webhook',
+    summary: 'Subscribe to webhooks, test them, see what came in.',
+    load: async () => (await import('./commands/webhook.ts')).webhook,
+  },
+  {
     name: 'runs',
     summary: 'List, show, cancel and retry runs.',
     load: async () => (await import('./commands/runs.ts')).runs,

@@ -20,7 +20,7 @@ export function signedHeaders(
   const timestamp = String(Math.floor(request.sentAt / 1000));
   const headers: Record<string, string> = {
     'content-type': 'application/json',
-    [scheme.eventHeader ?? 'x-github-event']: request.event,
+    [eventHeader(scheme, request.event)]: request.event,
     [scheme.idHeaders?.[0] ?? 'x-github-delivery']: request.deliveryId,
   };
   if (scheme.timestamp && 'header' in scheme.timestamp) headers[scheme.timestamp.header] = timestamp;
@@ -28,6 +28,12 @@ export function signedHeaders(
   if (proof === undefined) return undefined;
   const entry = scheme.timestamp && 'entry' in scheme.timestamp ? `${scheme.timestamp.entry}${timestamp},` : '';
   return { ...headers, [scheme.header]: entry + proof };
+}
+
+/** A GitLab event is recognised by its name (`Push Hook`) where the scheme does not say. */
+function eventHeader(scheme: Scheme, event: string): string {
+  if (scheme.eventHeader !== undefined) return scheme.eventHeader;
+  return scheme.name === 'gitlab' || event.endsWith(' Hook') ? 'x-gitlab-event' : 'x-github-event';
 }
 
 function proofText(

@@ -8,6 +8,7 @@ import { nearest } from '../../core/nearest.ts';
 import type { CliContext, CommandModule } from '../command.ts';
 import { findGateway, startInBackground, stopGateway } from '../gateway-control.ts';
 import { addExamples, printDetails, printJson } from '../listing.ts';
+import { defineSetup } from './gateway-setup.ts';
 
 export const gateway: CommandModule = {
   define(command, context) {
@@ -22,18 +23,12 @@ export const gateway: CommandModule = {
     // Without this a misspelt subcommand would be told as one argument too many.
     command.allowExcessArguments().action(async () => {
       refuseUnknown(command);
-      const running = findGateway(paths);
-      if (running !== undefined) {
-        throw new SvcError(
-          'gateway_running',
-          `The gateway is already running at ${running.url} (pid ${running.pid}).`,
-          {
-            help: 'Replace it with `svc gateway restart`.',
-          },
-        );
-      }
-      await start(context);
+      await startOnce(context);
     });
+
+    addExamples(command.command('start').description('The same as `svc gateway`.'), ['svc gateway start']).action(() =>
+      startOnce(context),
+    );
 
     const run = command.command('run').description('Run the gateway in the foreground with its log on the screen.');
     run.addOption(new Option('--quiet', 'write the log to the file only').hideHelp());
@@ -57,6 +52,7 @@ export const gateway: CommandModule = {
       await start(context);
     });
 
+    defineSetup(command.command('setup'), context);
     defineStatus(command.command('status'), context);
     defineLogs(command.command('logs'), context);
   },
@@ -72,6 +68,16 @@ function refuseUnknown(command: Command): void {
   throw new SvcError('usage', `There is no command "gateway ${word}".`, {
     help: meant === undefined ? 'svc gateway --help lists them.' : `Did you mean: svc gateway ${meant}`,
   });
+}
+
+async function startOnce(context: CliContext): Promise<void> {
+  const running = findGateway(homePaths(resolveHome(context.env)));
+  if (running !== undefined) {
+    throw new SvcError('gateway_running', `The gateway is already running at ${running.url} (pid ${running.pid}).`, {
+      help: 'Replace it with `svc gateway restart`.',
+    });
+  }
+  await start(context);
 }
 
 async function start(context: CliContext): Promise<void> {
