@@ -3,7 +3,8 @@
 
 import type { Address } from '../core/address.ts';
 import { canonicalTarget } from '../core/names.ts';
-import { defineOperation, type Row, type SqlValue, type Steps, sql } from './operation.ts';
+import { defineOperation, type Row, type Steps, sql } from './operation.ts';
+import { selectPage } from './page.ts';
 
 export const DELIVERY_STATES = ['waiting', 'sending', 'delivered', 'dead', 'dropped'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
@@ -85,25 +86,19 @@ export const listDeliveries = defineOperation('deliveries.list', function* (filt
   deliveries: DeliverySummary[];
   next?: string;
 }> {
-  const values: SqlValue[] = [];
-  const conditions: string[] = [];
-  const where = (condition: string, value: SqlValue | undefined): void => {
-    if (value !== undefined) conditions.push(`${condition} $${values.push(value)}`);
-  };
-  where('state =', filter.state);
-  where('target =', filter.target);
-  where('run_id =', filter.runId);
-  where('id <', filter.cursor);
-  const { rows } = yield* sql(
-    `SELECT id, run_id, source, address, state, attempts, parts_sent, next_attempt_at, fence, receipt, note, last_error,
-            uncertain, created_at, ended_at
-     FROM deliveries ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
-     ORDER BY id DESC LIMIT $${values.push(filter.limit)}`,
-    ...values,
-  );
-  const deliveries = rows.map(summaryOf);
-  const last = deliveries.at(-1);
-  return deliveries.length === filter.limit && last ? { deliveries, next: last.id } : { deliveries };
+  const { rows, ...page } = yield* selectPage({
+    columns: `id, run_id, source, address, state, attempts, parts_sent, next_attempt_at, fence, receipt, note, last_error,
+              uncertain, created_at, ended_at`,
+    table: 'deliveries',
+    where: [
+      ['state =', filter.state],
+      ['target =', filter.target],
+      ['run_id =', filter.runId],
+    ],
+    limit: filter.limit,
+    cursor: filter.cursor,
+  });
+  return { deliveries: rows.map(summaryOf), ...page };
 });
 
 export const deliveryCounts = defineOperation('deliveries.counts', function* (_: Record<never, never>): Steps<

@@ -4,6 +4,7 @@
 import type { NewRun, Run, RunSource, RunState } from '../core/run.ts';
 import type { Step } from '../core/step.ts';
 import { defineOperation, type Row, type SqlValue, type Steps, sql } from './operation.ts';
+import { selectPage } from './page.ts';
 import { moveRun, optional, runOf, sourceOf, UNCLAIMED } from './run-moves.ts';
 
 /** Part of a larger transaction: the run exists if and only if what caused it does. */
@@ -81,26 +82,20 @@ export const listRuns = defineOperation('runs.list', function* (filter: RunFilte
   runs: RunSummary[];
   next?: string;
 }> {
-  const values: SqlValue[] = [];
-  const conditions: string[] = [];
-  const where = (condition: string, value: SqlValue | undefined): void => {
-    if (value !== undefined) conditions.push(`${condition} $${values.push(value)}`);
-  };
-  where('state =', filter.state);
-  where('source_kind =', filter.sourceKind);
-  where('source_name =', filter.sourceName);
-  where('created_at >=', filter.since);
-  where('id <', filter.cursor);
-  const { rows } = yield* sql(
-    `SELECT id, state, source_kind, source_name, source_ref, attempt, steps, cancel_requested,
-            created_at, started_at, ended_at, error
-     FROM runs ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
-     ORDER BY id DESC LIMIT $${values.push(filter.limit)}`,
-    ...values,
-  );
-  const runs = rows.map(summaryOf);
-  const last = runs.at(-1);
-  return runs.length === filter.limit && last ? { runs, next: last.id } : { runs };
+  const { rows, ...page } = yield* selectPage({
+    columns: `id, state, source_kind, source_name, source_ref, attempt, steps, cancel_requested,
+              created_at, started_at, ended_at, error`,
+    table: 'runs',
+    where: [
+      ['state =', filter.state],
+      ['source_kind =', filter.sourceKind],
+      ['source_name =', filter.sourceName],
+      ['created_at >=', filter.since],
+    ],
+    limit: filter.limit,
+    cursor: filter.cursor,
+  });
+  return { runs: rows.map(summaryOf), ...page };
 });
 
 export const runCounts = defineOperation('runs.counts', function* (_: Record<never, never>): Steps<

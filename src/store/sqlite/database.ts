@@ -1,7 +1,7 @@
 // One connection to the SQLite file, set up so that a commit that returned survives a power cut. Everything here blocks
 // its thread; whoever must not block uses writer.ts.
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SvcError } from '../../core/errors.ts';
 import type { SqlResult, SqlValue, Steps } from '../operation.ts';
@@ -125,7 +125,12 @@ export function drive<T>(database: Database, steps: Steps<T>): T {
 
 /** The file must never be readable by others, not even between its creation and a chmod; -wal and -shm follow it. */
 function createPrivately(file: string): void {
-  closeSync(openSync(file, 'a', 0o600));
+  const fd = openSync(file, 'a', 0o600);
+  try {
+    if ((fstatSync(fd).mode & 0o077) !== 0) fchmodSync(fd, 0o600);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Two processes that start together may both switch; SQLite answers one of them "busy" without waiting. */

@@ -14,8 +14,9 @@ import { enqueueRun, listRuns, runCounts } from '../runs.ts';
 const newFile = (): string => join(tempFolder(), 'svc.db');
 const MODES = ['threaded', 'inline'] as const;
 
-test('the database belongs to its owner alone', async () => {
+test('the database belongs to its owner alone, also when it was readable by others before', async () => {
   const file = newFile();
+  writeFileSync(file, '', { mode: 0o644 });
   const store = await openStore({ file }, { mode: 'threaded' });
   await store.write(enqueueRun(newRun()));
   for (const name of [file, `${file}-wal`, `${file}-shm`]) assert.equal(statSync(name).mode & 0o777, 0o600, name);
