@@ -36,10 +36,13 @@ import { createMcpServers, type McpServers } from './tools/mcp-servers.ts';
 import { createToolbox, createTools, type Toolbox } from './tools/registry.ts';
 import type { SendMessage } from './tools/send-message.ts';
 import type { TerminalDeps } from './tools/terminal.ts';
+import { namesWithin } from './tools/toolsets.ts';
 import { createWorkFolders, type WorkFolders } from './tools/work-folders.ts';
 
 const CHAT_TOOLSET = 'svc-chat';
 const OWN_COMMAND_MS = 60_000;
+// Names that grant the tool which loads skills.
+const SKILL_NAMES = ['skill', 'skills', 'core'];
 
 /** What the parts are made from; the app is one. */
 export interface House {
@@ -68,7 +71,10 @@ export interface AgentParts {
   slashCommands(current: () => Conversation): readonly SlashCommand[];
   /** The tools a run was granted and can have; what is hidden or unknown is logged. */
   toolsFor(run: Run, trust: Trust): Promise<readonly Tool[]>;
-  /** The texts of a run's skills. A webhook's run gets the first one found, a job's run all of them. */
+  /**
+   * The texts of a run's skills, and the list of those it may load itself. A webhook's run gets the first one found, a
+   * job's run all of them. Throws SvcError `skill_invalid` when a job's skill is gone.
+   */
   skillsFor(run: Run): Promise<readonly string[]>;
   /** Lets go of the task; `ended` also removes its work folder. Never throws. */
   endTask(taskId: string, ended: boolean): Promise<void>;
@@ -162,7 +168,11 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
         else log.warn('A skill could not be loaded', { run: run.id, skill: name, reason: found.kind });
         if (texts.length > 0 && run.source.kind === 'webhook') break;
       }
-      return texts;
+      const names = namesWithin(run.settings.toolsets, config.toolsets);
+      const listed = SKILL_NAMES.some((name) => names.has(name))
+        ? availableSkillsSection((await skills.list()).skills)
+        : undefined;
+      return listed === undefined ? texts : [...texts, listed];
     },
     async endTask(taskId, ended) {
       await browsers.end(taskId);

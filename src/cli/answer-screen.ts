@@ -1,7 +1,8 @@
 // An answer as it streams in: finished blocks stay as they are, only the last open block is written anew.
 
 import type { Token } from 'marked';
-import { lexMarkdown, markdownRows, type Paint } from './markdown-rows.ts';
+import { lexMarkdown, markdownRows } from './markdown-rows.ts';
+import type { Paint } from './wrap.ts';
 
 const PAINT_EVERY_MS = 40;
 

@@ -2,17 +2,7 @@
 
 import { type MarkedToken, marked, type Token, type Tokens } from 'marked';
 import { showInvisible } from '../core/untrusted.ts';
-import { cutText, textWidth, wrapSpans } from './wrap.ts';
-
-export type TextStyle = 'bold' | 'italic' | 'underline' | 'strikethrough' | 'cyan' | 'dim';
-/** Puts a style on a text, or leaves it as it is where there are no colours. */
-export type Paint = (style: TextStyle, text: string) => string;
-
-/** A piece of a line in one style. */
-export interface Span {
-  text: string;
-  styles: readonly TextStyle[];
-}
+import { cutText, type Paint, type Span, type TextStyle, textWidth, wrapSpans } from './wrap.ts';
 
 export const lexMarkdown = (text: string): Token[] => marked.lexer(showInvisible(text));
 

@@ -5,8 +5,7 @@ import { styleText } from 'node:util';
 import type { AgentEvent } from '../agent/agent.ts';
 import { showInvisible } from '../core/untrusted.ts';
 import { type AnswerScreen, createAnswerScreen } from './answer-screen.ts';
-import type { Paint } from './markdown-rows.ts';
-import { cutText } from './wrap.ts';
+import { cutText, type Paint } from './wrap.ts';
 
 const WAIT_AFTER_MS = 400;
 const WAIT_EVERY_MS = 120;

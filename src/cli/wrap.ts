@@ -1,7 +1,16 @@
 // Breaks styled text into rows that fit the screen, counting cells as a terminal does.
 
 import { stripVTControlCharacters } from 'node:util';
-import type { Paint, Span } from './markdown-rows.ts';
+
+export type TextStyle = 'bold' | 'italic' | 'underline' | 'strikethrough' | 'cyan' | 'dim';
+/** Puts a style on a text, or leaves it as it is where there are no colours. */
+export type Paint = (style: TextStyle, text: string) => string;
+
+/** A piece of a line in one style. */
+export interface Span {
+  text: string;
+  styles: readonly TextStyle[];
+}
 
 const graphemes = new Intl.Segmenter();
 const WIDE =

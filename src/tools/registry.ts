@@ -52,6 +52,8 @@ export function createTools(deps: ToolDeps): Tool[] {
 }
 
 export interface Toolbox {
+  /** The tools of this house, without those of servers. */
+  readonly own: readonly Tool[];
   /** What a task gets for these names of tools and toolsets. */
   resolve(names: readonly string[], task: TaskOfTools): Promise<ResolvedTools & { problems: McpProblem[] }>;
   /** Every toolset with the tools in it; all MCP servers are asked. */
@@ -65,6 +67,7 @@ export function createToolbox(
   overrides: ToolsetOverrides,
 ): Toolbox {
   return {
+    own: tools,
     async resolve(names, task) {
       const further = await servers.toolsFor(namesWithin(names, overrides));
       const resolved = await resolveTools(names, unique([...tools, ...further.tools]), overrides, task);
