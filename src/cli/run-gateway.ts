@@ -8,6 +8,7 @@ import { VERSION } from './version.ts';
 
 const STOP_DEADLINE_MS = 9_000;
 const EXIT_DEADLINE_MS = 9_900;
+const LINGER_MS = 200;
 /** One Ctrl-C may arrive twice: from the terminal, and passed on by the npm or launcher process above this one. */
 const SAME_KEY_PRESS_MS = 300;
 
@@ -36,9 +37,9 @@ export async function runGateway(context: CliContext, { quiet }: { quiet: boolea
     else await ended.promise;
   } finally {
     forget();
+    // Everything is stored and closed; a socket or timer that lingers somewhere must not keep the process.
+    setTimeout(() => process.exit(), LINGER_MS).unref();
   }
-  // Everything is stored and closed; a socket that lingers somewhere must not keep the process.
-  setTimeout(() => process.exit(), 200).unref();
 }
 
 /** Calls `first` for the first signal and ends the process at the second. */
