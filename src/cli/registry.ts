@@ -25,6 +25,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/runs.ts')).runs,
   },
   {
+    name: 'deliver',
+    summary: 'Send one message now.',
+    load: async () => (await import('./commands/deliver.ts')).deliver,
+  },
+  {
+    name: 'deliveries',
+    summary: 'List, show, retry and drop outgoing messages.',
+    load: async () => (await import('./commands/deliveries.ts')).deliveries,
+  },
+  {
+    name: 'platforms',
+    summary: 'See, check and set up where messages can go.',
+    load: async () => (await import('./commands/platforms.ts')).platforms,
+  },
+  {
     name: 'config',
     summary: 'Show, check and change the settings.',
     load: async () => (await import('./commands/config.ts')).config,
