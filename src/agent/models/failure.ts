@@ -68,6 +68,8 @@ function saidInStream(said: string, server: string): Failure {
 function wireFailure(fault: WireFault, server: string): Failure {
   const reason = `${fault.message} (${server})`;
   switch (fault.kind) {
+    case 'reported':
+      return saidInStream(fault.message, server);
     case 'cut':
     case 'empty':
       return { reason, transient: true, retry: true };

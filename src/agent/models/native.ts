@@ -7,7 +7,8 @@ import type { Clock } from '../../core/time.ts';
 import { originOf } from '../base-url.ts';
 import type { Model } from '../model.ts';
 import { type ClockOverrides, clocksFor } from '../timeouts.ts';
-import { sdkModel } from './sdk-model.ts';
+import { remoteModel } from './remote-model.ts';
+import { sdkCall, socketFetch } from './sdk-call.ts';
 import type { Transport } from './transport.ts';
 
 export const NATIVE_PROVIDERS = {
@@ -40,23 +41,22 @@ type Create = (settings: Record<string, unknown>) => (name: string) => LanguageM
 export function nativeModel(options: NativeOptions): Model {
   const { provider, name, apiKey, baseUrl } = options;
   const server = baseUrl === undefined ? provider : originOf(baseUrl);
-  return sdkModel({
+  return remoteModel({
     label: `${name} at ${server}`,
     server,
     secret: apiKey,
     maxTokens: options.maxTokens,
     contextLength: () => options.contextLength,
-    mend: false,
     clock: options.clock,
     retryDelaysMs: options.retryDelaysMs,
     async connect() {
       const { request, dispatcher } = await options.transport.open(false);
       return { request, dispatcher, clocks: clocksFor(false, options.overrides) };
     },
-    async provider(fetchFunction) {
+    async speak(line) {
       const create = await load(provider);
       const base = baseUrl === undefined ? {} : { baseURL: baseUrl };
-      return create({ ...base, apiKey: apiKey ?? '', fetch: fetchFunction })(name);
+      return sdkCall(create({ ...base, apiKey: apiKey ?? '', fetch: socketFetch(line.socket) })(name), line);
     },
   });
 }

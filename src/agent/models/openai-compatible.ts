@@ -1,5 +1,4 @@
-// Any server with `POST /v1/chat/completions`, over the AI SDK's provider for it. Local ones get patience and are
-// watched while they are silent.
+// Any server with `POST /v1/chat/completions`. Local ones get patience and are watched while they are silent.
 
 import type { Clock } from '../../core/time.ts';
 import { apiBase, originOf } from '../base-url.ts';
@@ -8,7 +7,8 @@ import { isLocalEndpoint } from '../local-endpoint.ts';
 import type { Model, ModelReply } from '../model.ts';
 import { askContextLength, askModels } from '../server-models.ts';
 import { type ClockOverrides, clocksFor } from '../timeouts.ts';
-import { sdkModel } from './sdk-model.ts';
+import { chatCall } from './chat-call.ts';
+import { remoteModel } from './remote-model.ts';
 import type { Transport } from './transport.ts';
 
 export interface CompatibleOptions {
@@ -48,13 +48,12 @@ export function openaiCompatibleModel(options: CompatibleOptions): Model {
     contextLength ??= await askContextLength(question, model);
   };
 
-  const model = sdkModel({
+  const model = remoteModel({
     label: `${name ?? 'the model'} at ${server}`,
     server,
     secret: options.apiKey,
     maxTokens: options.maxTokens,
     contextLength: () => contextLength,
-    mend: true,
     clock: options.clock,
     retryDelaysMs: options.retryDelaysMs,
     async connect() {
@@ -80,19 +79,7 @@ export function openaiCompatibleModel(options: CompatibleOptions): Model {
           }),
       };
     },
-    async provider(fetchFunction, wishes) {
-      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      const provider = createOpenAICompatible({
-        name: 'server',
-        baseURL: apiBase(options.baseUrl),
-        headers,
-        includeUsage: wishes.usage,
-        fetch: fetchFunction,
-        transformRequestBody: ({ max_tokens, ...body }) =>
-          wishes.maxTokens ? { ...body, max_tokens } : { ...body, max_completion_tokens: max_tokens },
-      });
-      return provider.chatModel(name ?? '');
-    },
+    speak: (line) => chatCall({ base: apiBase(options.baseUrl), headers, model: name ?? '' }, line),
   });
 
   return {

@@ -1,20 +1,16 @@
-// A model behind the AI SDK's provider interface: one call is one step. The SDK speaks the provider's language; clocks,
-// retries, fallbacks and the words for failures are ours. The provider is called directly and not through `streamText`,
-// which costs several times more per token.
+// A model on a server: one call is one step. What is sent and how it is read is given as `speak`; clocks, retries,
+// fallbacks and the words for failures are the same for all of them and live here.
 
-import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import type { Dispatcher, request as undiciRequest } from 'undici';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Clock } from '../../core/time.ts';
 import type { Model, ModelReply, ModelRequest } from '../model.ts';
 import type { ClockName, Clocks } from '../timeouts.ts';
+import { type Answer, gatherAnswer } from './answer.ts';
 import { type EndedBy, type Failure, failureOf } from './failure.ts';
-import { type Answer, gatherAnswer } from './sdk-answer.ts';
 import { promptOf, toolsOf } from './sdk-prompt.ts';
-import { socketFetch } from './socket-fetch.ts';
+import type { Socket } from './socket.ts';
 
-export interface Connection {
-  request: typeof undiciRequest;
-  dispatcher: Dispatcher;
+export interface Connection extends Omit<Socket, 'readMs'> {
   clocks: Clocks;
   /** Asks a silent local server how it is; absent for remote ones. */
   watch?(options: WatchOptions): Watch;
@@ -38,18 +34,29 @@ export interface Wishes {
   maxTokens: boolean;
 }
 
-export interface SdkModelOptions {
+/** Everything that one attempt works with. */
+export interface Line {
+  call: LanguageModelV4CallOptions;
+  streaming: boolean;
+  wishes: Wishes;
+  socket: Socket;
+  signal: AbortSignal;
+  answer: Answer;
+  /** Data came. */
+  touch(): void;
+}
+
+export interface RemoteModelOptions {
   label: string;
   /** For messages: scheme, host and port only. */
   server: string;
   secret: string | undefined;
   maxTokens: number;
   contextLength(): number | undefined;
-  /** Answers have the OpenAI shape. */
-  mend: boolean;
   /** Loads what is needed; called before every call, so it keeps what it loaded. A rejection is a failed call. */
   connect(): Promise<Connection>;
-  provider(fetchFunction: typeof fetch, wishes: Wishes): Promise<LanguageModelV4>;
+  /** One attempt: fills the answer and resolves when it is whole; throws whatever went wrong. */
+  speak(line: Line): Promise<void>;
   clock: Pick<Clock, 'sleep' | 'now' | 'monotonic'>;
   /** Waits between attempts; their number is the number of retries. */
   retryDelaysMs: readonly number[];
@@ -59,7 +66,7 @@ export interface SdkModelOptions {
 const LONGEST_WAIT_MS = 60_000;
 const LOADING_WAIT_MS = 2000;
 
-export function sdkModel(options: SdkModelOptions): Model {
+export function remoteModel(options: RemoteModelOptions): Model {
   // What the server turned out not to know is not asked for again.
   const lacks = new Set<NonNullable<Failure['refused']>>();
 
@@ -101,7 +108,11 @@ type Outcome =
   | { kind: 'failure'; failure: Failure; shown: boolean; clocks: Clocks | undefined };
 
 /** One request over the wire. */
-async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: ReadonlySet<string>): Promise<Outcome> {
+async function attempt(
+  request: ModelRequest,
+  options: RemoteModelOptions,
+  lacks: ReadonlySet<string>,
+): Promise<Outcome> {
   const streaming = !lacks.has('stream');
   const answer = gatherAnswer(request);
   const ending = createEnding(request.signal);
@@ -120,24 +131,17 @@ async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: R
       if (streaming) timer?.refresh();
       watch?.touch();
     };
-    const readMs = streaming ? clocks.read : undefined;
     const { request: send, dispatcher } = connection;
-    const fetchFunction = socketFetch({
-      request: send,
-      dispatcher,
-      readMs,
+    await options.speak({
+      call: await callOptions(request, options, lacks.has('tools'), ending.signal),
       streaming,
-      mend: options.mend,
-      onData: touch,
+      wishes: { usage: !lacks.has('usage'), maxTokens: !lacks.has('max_tokens') },
+      socket: { request: send, dispatcher, readMs: streaming ? clocks.read : undefined },
+      signal: ending.signal,
+      answer,
+      touch,
     });
-    const model = await options.provider(fetchFunction, {
-      usage: !lacks.has('usage'),
-      maxTokens: !lacks.has('max_tokens'),
-    });
-    const call = await callOptions(request, options, lacks.has('tools'), ending.signal);
-    if (!streaming) return await whole(model, call, answer);
-    // Mended answers report their data below, where keep-alive comments can be told apart.
-    return await streamed(model, call, answer, options.mend ? () => {} : touch);
+    return answer.finish();
   } catch (error) {
     if (request.signal.aborted) return { kind: 'aborted' };
     const context = {
@@ -157,7 +161,7 @@ async function attempt(request: ModelRequest, options: SdkModelOptions, lacks: R
 
 const callOptions = async (
   request: ModelRequest,
-  options: SdkModelOptions,
+  options: RemoteModelOptions,
   withoutTools: boolean,
   abortSignal: AbortSignal,
 ): Promise<LanguageModelV4CallOptions> => ({
@@ -166,55 +170,6 @@ const callOptions = async (
   ...(withoutTools || request.tools.length === 0 ? {} : { tools: await toolsOf(request.tools) }),
   abortSignal,
 });
-
-async function streamed(
-  model: LanguageModelV4,
-  call: LanguageModelV4CallOptions,
-  answer: Answer,
-  touch: () => void,
-): Promise<Outcome> {
-  const { stream } = await model.doStream(call);
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { done, value: part } = await reader.read();
-      if (done) throw new Error('The stream ended without an answer.');
-      switch (part.type) {
-        case 'text-delta':
-          touch();
-          answer.addText(part.delta);
-          break;
-        case 'reasoning-delta':
-          touch();
-          answer.addThinking(part.delta);
-          break;
-        case 'tool-input-delta':
-          touch();
-          break;
-        case 'tool-call':
-          answer.addCall(part);
-          break;
-        case 'finish':
-          return answer.finish(part.finishReason, part.usage);
-        case 'error':
-          throw part.error;
-      }
-    }
-  } finally {
-    // Closes the socket when the stream was left early; what that says is of no interest.
-    reader.cancel().catch(() => {});
-  }
-}
-
-async function whole(model: LanguageModelV4, call: LanguageModelV4CallOptions, answer: Answer): Promise<Outcome> {
-  const { content, finishReason, usage } = await model.doGenerate(call);
-  for (const part of content) {
-    if (part.type === 'text') answer.addText(part.text);
-    else if (part.type === 'reasoning') answer.addThinking(part.text);
-    else if (part.type === 'tool-call') answer.addCall(part);
-  }
-  return answer.finish(finishReason, usage);
-}
 
 interface Ending {
   signal: AbortSignal;

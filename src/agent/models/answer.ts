@@ -1,7 +1,6 @@
-// Gathers the parts of one answer: text apart from thinking, calls, usage.
+// Gathers the pieces of one answer: text apart from thinking, calls, usage.
 
-import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider';
-import type { ToolCall } from '../../core/step.ts';
+import type { ToolCall, Usage } from '../../core/step.ts';
 import { estimateTokens } from '../compaction.ts';
 import type { ModelReply, ModelRequest } from '../model.ts';
 import { type Piece, separateThinking, withoutStrayThinking } from './thinking-tags.ts';
@@ -11,16 +10,21 @@ export interface Answer {
   readonly shown: boolean;
   addText(delta: string): void;
   addThinking(delta: string): void;
-  addCall(call: Extract<LanguageModelV4Content, { type: 'tool-call' }>): void;
-  finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage): ModelReply & { kind: 'message' };
+  addCall(call: { toolCallId: string; toolName: string; input: string; providerMetadata?: object }): void;
+  addUsage(usage: Partial<Usage>): void;
+  /** The answer reached the token limit. */
+  markCut(): void;
+  finish(): ModelReply & { kind: 'message' };
 }
 
 export function gatherAnswer(request: ModelRequest): Answer {
   const tags = separateThinking();
   const calls: ToolCall[] = [];
+  const usage: Partial<Usage> = {};
   let text = '';
   let thinking = '';
   let shown = false;
+  let cut = false;
 
   const take = (pieces: readonly Piece[]): void => {
     for (const { kind, delta } of pieces) {
@@ -41,7 +45,7 @@ export function gatherAnswer(request: ModelRequest): Answer {
     },
     addText: (delta) => take(tags.push(delta)),
     addThinking: (delta) => take(delta === '' ? [] : [{ kind: 'thinking', delta }]),
-    addCall: ({ toolCallId, toolName, input, providerMetadata }) => {
+    addCall({ toolCallId, toolName, input, providerMetadata }) {
       calls.push({
         id: toolCallId,
         name: toolName,
@@ -49,30 +53,34 @@ export function gatherAnswer(request: ModelRequest): Answer {
         ...(providerMetadata ? { providerMetadata: { ...providerMetadata } } : {}),
       });
     },
-    finish(reason, usage) {
+    addUsage({ inputTokens, outputTokens }) {
+      if (inputTokens !== undefined) usage.inputTokens = inputTokens;
+      if (outputTokens !== undefined) usage.outputTokens = outputTokens;
+    },
+    markCut() {
+      cut = true;
+    },
+    finish() {
       take(tags.end());
-      if (reason.unified === 'length') {
+      if (cut) {
         request.onNotice?.('The answer was cut at model.max_tokens.');
-        markCut(calls.at(-1));
+        spoil(calls.at(-1));
       }
-      const asked = request.messages.reduce((sum, message) => sum + estimateTokens(message.content), 0);
+      const asked = request.messages.reduce((sum, message) => sum + estimateTokens(message.content), 1);
       const said = estimateTokens(text) + estimateTokens(thinking) + estimateTokens(JSON.stringify(calls));
       return {
         kind: 'message',
         text: withoutStrayThinking(text),
         toolCalls: calls,
-        usage: {
-          // Servers that do not count must not make the token limit meaningless.
-          inputTokens: usage.inputTokens.total ?? asked,
-          outputTokens: usage.outputTokens.total ?? said,
-        },
+        // Servers that do not count must not make the token limit meaningless.
+        usage: { inputTokens: usage.inputTokens ?? asked, outputTokens: usage.outputTokens ?? said },
       };
     },
   };
 }
 
 /** A call that was cut off must not be mended into a whole one: half a file would be written. */
-function markCut(call: ToolCall | undefined): void {
+function spoil(call: ToolCall | undefined): void {
   if (call?.rawArguments !== undefined) call.rawArguments += ' [cut off: the answer reached the token limit]';
 }
 
