@@ -195,7 +195,8 @@ async function explainFailure(
   errorText: string,
   seen: number,
 ): Promise<Record<string, unknown>> {
-  const stayed = browser.state.recentDialogs.some(
+  // The reply may come before the close of the dialog is told.
+  const stayed = [...browser.state.recentDialogs, ...browser.state.pendingDialogs].some(
     (dialog) => dialog.type === 'beforeunload' && dialog.pageId === page.id && Number(dialog.id.slice(2)) > seen,
   );
   if (errorText === 'net::ERR_ABORTED' && stayed) {
