@@ -9,7 +9,7 @@ import { SvcError } from '../core/errors.ts';
 import type { Session, SessionEntry, StoredEntry } from '../core/session.ts';
 import { CHAT_ID_PREFIX } from '../core/task.ts';
 import type { NewId } from '../core/time.ts';
-import { appendToSession, hasUnshown, listSessions, readSession, takeUnshown } from '../store/sessions.ts';
+import { appendToSession, hasUnshown, keepSession, listSessions, readSession, takeUnshown } from '../store/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { CHAT_TARGET } from './chat-target.ts';
 import { sessionMessages } from './session-messages.ts';
@@ -35,6 +35,8 @@ export interface Conversation {
   readonly model: Model;
   /** One turn. Throws only what the store throws. */
   say(prompt: string, options: { signal: AbortSignal; onEvent?(event: AgentEvent): void }): Promise<AgentResult>;
+  /** Stores the session although nothing was said yet; `title` is what it is listed under. */
+  keep(title: string): Promise<void>;
   /** Messages that came in by themselves and were not shown yet; they count as shown and are known to the model. */
   takeArrived(): Promise<StoredEntry[]>;
   hasArrived(): Promise<boolean>;
@@ -127,6 +129,7 @@ function conversation(deps: ConversationDeps, sessionId: string, before: readonl
       if (result.kind === 'failed') await append({ kind: 'failed', reason: result.reason });
       return result;
     },
+    keep: (title) => deps.store.write(keepSession({ sessionId, title, at: deps.now() })),
     async takeArrived() {
       const arrived = await deps.store.write(takeUnshown({ sessionId }));
       entries.push(...arrived.map(({ entry }) => entry));

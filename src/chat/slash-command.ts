@@ -28,8 +28,10 @@ export interface SlashCommand {
   name: string;
   aliases?: readonly string[];
   summary: string;
-  /** Shown by /help, e.g. `/browser connect [url] | disconnect | status`. */
+  /** Shown by /help when it is more than the name, e.g. `/browser connect [url] | disconnect | status`. */
   usage: string;
+  /** True when it may hand on the address of the session: then the session is stored before it runs. */
+  keepsSession?: true;
   /**
    * Gets the words after the name (quotes keep words together). What goes wrong is thrown as SvcError and shown with
    * its help; the chat goes on. Ends soon after the signal aborts.

@@ -79,6 +79,7 @@ export async function runChat(options: ChatOptions): Promise<void> {
     running = new AbortController();
     try {
       const { command, words } = readSlashLine(line, commands);
+      if (command.keepsSession) await conversation.keep(line.trim());
       return await command.run(words, {
         sessionId: conversation.sessionId,
         origin: conversation.origin,

@@ -26,7 +26,15 @@ import {
 } from './outbox.ts';
 import { claimOneRun, claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
 import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
-import { appendToSession, deliverToSession, hasUnshown, listSessions, readSession, takeUnshown } from './sessions.ts';
+import {
+  appendToSession,
+  deliverToSession,
+  hasUnshown,
+  keepSession,
+  listSessions,
+  readSession,
+  takeUnshown,
+} from './sessions.ts';
 import { claimScripts, finishScript, lostScripts, renewScript } from './slot-scripts.ts';
 import { dueJobs, fireSlot, nextWakeAt, pruneSlots, recordSlots, slotsAround, slotsOf } from './slots.ts';
 
@@ -88,6 +96,7 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   appendToSession,
   deliverToSession,
   hasUnshown,
+  keepSession,
   listSessions,
   readSession,
   takeUnshown,

@@ -8,7 +8,15 @@ import { after, before, describe, test } from 'node:test';
 import { freshDatabase, withoutPostgres } from '../../test/support/postgres.ts';
 import type { SessionEntry } from '../core/session.ts';
 import { openStore } from './open.ts';
-import { appendToSession, deliverToSession, hasUnshown, listSessions, readSession, takeUnshown } from './sessions.ts';
+import {
+  appendToSession,
+  deliverToSession,
+  hasUnshown,
+  keepSession,
+  listSessions,
+  readSession,
+  takeUnshown,
+} from './sessions.ts';
 import type { Store } from './store.ts';
 
 let folder: string;
@@ -83,6 +91,15 @@ function suite(open: () => Promise<Store>): void {
     );
     assert.equal(await store.read(hasUnshown({ sessionId: 'chat_d' })), false);
     assert.deepEqual(await store.write(takeUnshown({ sessionId: 'chat_d' })), []);
+  });
+
+  test('a session can be kept before anything is said, and is not changed by being kept again', async () => {
+    await store.write(keepSession({ sessionId: 'chat_k', title: '/cron create', at: 1 }));
+    await store.write(keepSession({ sessionId: 'chat_k', title: 'other', at: 2 }));
+    const message = { sessionId: 'chat_k', key: 'dlv_k', text: 'x', source: 'y', at: 3 };
+    assert.equal(await store.write(deliverToSession(message)), true);
+    const found = await store.read(readSession({ sessionId: 'chat_k' }));
+    assert.deepEqual([found?.session.title, found?.entries.length], ['/cron create', 1]);
   });
 
   test('nothing is delivered to a session that does not exist', async () => {

@@ -23,6 +23,19 @@ export const appendToSession = defineOperation(
   },
 );
 
+/** Makes the session known before anything was said in it, so that messages can be delivered to it. */
+export const keepSession = defineOperation(
+  'sessions.keep',
+  function* (input: { sessionId: string; title: string; at: number }): Steps<void> {
+    yield* sql(
+      `INSERT INTO sessions (id, title, created_at, updated_at) VALUES ($1, $2, $3, $3) ON CONFLICT (id) DO NOTHING`,
+      input.sessionId,
+      titleOf(input.title),
+      input.at,
+    );
+  },
+);
+
 /**
  * Puts a message from elsewhere into a session, to be shown at its next prompt. False when there is no such session.
  * The same key is put in once, however often it is tried.

@@ -32,6 +32,7 @@ export const createCronCommand = (deps: JobAccess): SlashCommand => ({
   name: 'cron',
   summary: 'Make, list and change scheduled jobs.',
   usage: USAGE,
+  keepsSession: true,
   async run([action = 'list', ...words], context) {
     const { positionals, options } = readOptions(words);
     for (const line of await act(action, positionals, options, context, deps)) context.print(line);

@@ -8,8 +8,11 @@ export const createHelp = (commands: () => readonly SlashCommand[]): SlashComman
   summary: 'Show these commands.',
   usage: '/help',
   async run(_words, { print }) {
-    const width = Math.max(...commands().map((command) => command.usage.length));
-    const lines = commands().map((command) => `${command.usage.padEnd(width)}  ${command.summary}`);
+    const width = Math.max(...commands().map((command) => command.name.length)) + 1;
+    const lines = commands().flatMap(({ name, summary, usage }) => [
+      `${`/${name}`.padEnd(width)}  ${summary}`,
+      ...(usage === `/${name}` ? [] : [`${' '.repeat(width)}  ${usage}`]),
+    ]);
     const keys = 'Ctrl-C interrupts an answer, Ctrl-D leaves. Several pasted lines are one message.';
     print([...lines, '', keys].join('\n'));
     return undefined;
