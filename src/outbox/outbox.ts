@@ -182,7 +182,11 @@ export function startOutbox(options: OutboxOptions): Outbox {
     stopping = true;
     ring();
     const all = () => Promise.all([...held.values()].map(({ done }) => done));
-    await Promise.race([all(), clock.sleep(STOP_GRACE_MS, signal)]);
+    // The grace ends with whatever comes first, and so does its timer, which would keep the process alive.
+    const graceOver = new AbortController();
+    const grace = signal === undefined ? graceOver.signal : AbortSignal.any([graceOver.signal, signal]);
+    await Promise.race([all(), clock.sleep(STOP_GRACE_MS, grace)]);
+    graceOver.abort();
     interrupting.abort();
     await Promise.all(background);
     await all();
