@@ -5,12 +5,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { cliPage } from './pages/cli.ts';
 import { configSchemaFile, configurationPage } from './pages/configuration.ts';
+import { deliveryPage } from './pages/delivery.ts';
 import { toolsPage } from './pages/tools.ts';
 
 const pages: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'config.schema.json', make: configSchemaFile },
   { path: 'docs/configuration.md', make: configurationPage },
   { path: 'docs/cli.md', make: cliPage },
+  { path: 'docs/delivery.md', make: deliveryPage },
   { path: 'docs/tools.md', make: toolsPage },
 ];
 

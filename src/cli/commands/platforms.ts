@@ -88,13 +88,11 @@ async function checkPlatforms(app: App, context: CliContext, names: string[], js
   const asked = rows.filter(({ target, platform }) => (names.length > 0 ? named.includes(target) : platform.enabled));
   const delivery = await app.delivery();
   const results = await Promise.all(
-    asked
-      .flatMap((row) => (row ? [row] : []))
-      .map(async ({ target, platform }) => {
-        const outcome = await delivery.check(target, AbortSignal.timeout(CHECK_TIMEOUT_MS));
-        const connected = outcome.kind === 'sent';
-        return { target, platform, connected, detail: connected ? outcome.receipt : outcome.reason };
-      }),
+    asked.map(async ({ target, platform }) => {
+      const outcome = await delivery.check(target, AbortSignal.timeout(CHECK_TIMEOUT_MS));
+      const connected = outcome.kind === 'sent';
+      return { target, platform, connected, detail: connected ? outcome.receipt : outcome.reason };
+    }),
   );
   printListing(context, results, {
     json,
