@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { installPacked } from '../support/packed.ts';
 import { createSvcHome, type SvcHome } from '../support/svc.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
@@ -13,16 +13,9 @@ let home: SvcHome;
 let packageFolder = '';
 
 before(() => {
-  mkdirSync(place);
-  const npm = (args: readonly string[], cwd: string): string =>
-    execFileSync('npm', [...args, '--loglevel=error', '--no-audit', '--no-fund'], { cwd, encoding: 'utf8' });
-  npm(['pack', '--pack-destination', place], root);
-  const tarball = readdirSync(place).find((file) => file.endsWith('.tgz')) ?? '';
-  writeFileSync(join(place, 'package.json'), '{}');
-  // Offline: the package brings everything with it.
-  npm(['install', '--offline', join(place, tarball)], place);
+  const launcher = installPacked(place);
   packageFolder = join(place, 'node_modules', 'svc');
-  home = createSvcHome([process.execPath, join(place, 'node_modules', '.bin', 'svc')]);
+  home = createSvcHome([process.execPath, launcher]);
 });
 after(() => home.remove());
 
