@@ -13,11 +13,11 @@ export interface ErrorData {
   help: string | undefined;
 }
 
-export type Outcome = { ok: true; value: unknown } | { ok: false; error: ErrorData };
-
 export interface BatchResult {
-  /** One per operation, in order. */
-  outcomes: Outcome[];
+  /** One per operation, in order; meaningless where `errors` has an entry. */
+  values: unknown[];
+  /** By place; absent when all went well, which is nearly always: what is not there need not cross the border. */
+  errors?: (ErrorData | undefined)[];
   /** Set when the store must not be used any more. */
   fatal?: ErrorData;
 }
@@ -25,9 +25,10 @@ export interface BatchResult {
 /** Commits the operations together. Never throws: when the commit fails, every operation of the batch failed. */
 export function commitBatch(database: Database, operations: readonly Operation<unknown>[]): BatchResult {
   try {
-    return {
-      outcomes: database.transaction('write', () => operations.map((operation) => runPlainly(database, operation))),
-    };
+    const values = database.transaction('write', () =>
+      operations.map((operation) => drive(database, bodyOf(operation))),
+    );
+    return { values };
   } catch (error) {
     if (endsStore(error) || isBusy(error)) return failedBatch(database, operations, error);
     return commitApart(database, operations);
@@ -39,10 +40,19 @@ export function commitBatch(database: Database, operations: readonly Operation<u
  * try goes without them, and only a batch in which one threw is run a second time. Nothing of the first try was kept.
  */
 function commitApart(database: Database, operations: readonly Operation<unknown>[]): BatchResult {
+  const errors: (ErrorData | undefined)[] = [];
+  const runOne = (operation: Operation<unknown>, index: number): unknown => {
+    try {
+      return database.savepoint(() => drive(database, bodyOf(operation)));
+    } catch (error) {
+      // The whole transaction is gone (full disk), or nothing can be trusted: this is the batch's failure, not one's own.
+      if (!database.inTransaction || endsStore(error)) throw error;
+      errors[index] = errorData(asStoreError(error, database.file));
+      return undefined;
+    }
+  };
   try {
-    return {
-      outcomes: database.transaction('write', () => operations.map((operation) => runOne(database, operation))),
-    };
+    return { values: database.transaction('write', () => operations.map(runOne)), errors };
   } catch (error) {
     return failedBatch(database, operations, error);
   }
@@ -50,23 +60,8 @@ function commitApart(database: Database, operations: readonly Operation<unknown>
 
 function failedBatch(database: Database, operations: readonly Operation<unknown>[], error: unknown): BatchResult {
   const data = errorData(asStoreError(error, database.file));
-  const outcomes = operations.map((): Outcome => ({ ok: false, error: data }));
-  return endsStore(error) ? { outcomes, fatal: data } : { outcomes };
-}
-
-const runPlainly = (database: Database, operation: Operation<unknown>): Outcome => ({
-  ok: true,
-  value: drive(database, bodyOf(operation)),
-});
-
-function runOne(database: Database, operation: Operation<unknown>): Outcome {
-  try {
-    return { ok: true, value: database.savepoint(() => drive(database, bodyOf(operation))) };
-  } catch (error) {
-    // The whole transaction is gone (full disk), or nothing can be trusted: this is the batch's failure, not one's own.
-    if (!database.inTransaction || endsStore(error)) throw error;
-    return { ok: false, error: errorData(asStoreError(error, database.file)) };
-  }
+  const failed = { values: [], errors: operations.map(() => data) };
+  return endsStore(error) ? { ...failed, fatal: data } : failed;
 }
 
 export const errorData = (error: SvcError): ErrorData => ({

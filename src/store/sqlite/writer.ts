@@ -35,11 +35,10 @@ export function inlineWriter(database: Database, options: WriterOptions): Writer
   return {
     write: async <T>(operation: Operation<T>): Promise<T> => {
       stopped.check();
-      const { outcomes, fatal } = commitBatch(database, [operation]);
+      const { values, errors, fatal } = commitBatch(database, [operation]);
       if (fatal) stopped.stop(fatal);
-      const [outcome] = outcomes;
-      if (!outcome?.ok) throw thrownAgain(outcome?.error ?? CLOSED);
-      return outcome.value as T;
+      if (errors?.[0]) throw thrownAgain(errors[0]);
+      return values[0] as T;
     },
     close: async () => {
       stopped.stop(CLOSED, 'quietly');
@@ -131,13 +130,13 @@ export class ThreadedWriter implements Writer {
     this.#worker.postMessage({ operations: this.#inFlight.map(({ operation }) => operation) });
   }
 
-  #answer({ outcomes, fatal }: BatchResult): void {
+  #answer({ values, errors, fatal }: BatchResult): void {
     const answered = this.#inFlight;
     this.#inFlight = [];
     answered.forEach((queued, index) => {
-      const outcome = outcomes[index];
-      if (outcome?.ok) queued.resolve(outcome.value);
-      else queued.reject(thrownAgain(outcome?.error ?? CLOSED));
+      const error = errors?.[index];
+      if (error) queued.reject(thrownAgain(error));
+      else queued.resolve(values[index]);
     });
     if (fatal) this.#fail(fatal);
     else this.#flush();
