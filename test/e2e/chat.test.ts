@@ -30,6 +30,8 @@ afterEach(() => {
 function scripted({ body }: SeenRequest) {
   const last = body.messages.at(-1);
   const text = String(last?.content);
+  const asked = body.messages.findLast(({ role }) => role === 'user')?.content;
+  if (asked === 'subscribe me') return subscribing(body.messages.filter(({ role }) => role === 'tool').length);
   if (last?.role === 'tool') return { text: `# Found\n\nThe file says **${text.replace(/^1\t/, '')}**.` };
   if (text.startsWith('write')) {
     return {
@@ -42,6 +44,13 @@ function scripted({ body }: SeenRequest) {
   if (text.startsWith('escape')) return { text: '\u001b]0;title\u0007 and \u001b[2J the end' };
   if (text.startsWith('break')) return { status: 400, body: '{"error":{"message":"too strange"}}' };
   return { text: `You said: ${text} (${body.messages.filter(({ role }) => role === 'user').length})` };
+}
+
+/** Loads the skill, does what it says, reports. */
+function subscribing(results: number) {
+  if (results === 0) return { toolCalls: [{ name: 'skill', arguments: { name: 'webhook-subscriptions' } }] };
+  const command = "svc webhook subscribe deploys --prompt 'Deployed: {service}' --deliver log";
+  return results === 1 ? { toolCalls: [{ name: 'terminal', arguments: { command } }] } : { text: 'It is done.' };
 }
 
 function chat(...args: string[]): PseudoTerminal {
@@ -195,6 +204,41 @@ describe('svc chat', () => {
     terminal.type('thanks\r');
     await terminal.shows('You said: thanks (2)');
     assert.match(JSON.stringify(model.requests.at(-1)?.body.messages), /The \*\*report\*\* is ready/);
+  });
+});
+
+describe('the chat and the rest of the house', () => {
+  test('a job made with /cron answers into the chat that it was made in', async () => {
+    const terminal = chat();
+    await terminal.shows(PROMPT);
+    terminal.type('/cron create "every 1h" "tell me" --name teller\r');
+    await terminal.shows(/Made teller [\s\S]*to origin/);
+    await terminal.shows(PROMPT);
+    const ran = await home.svc(['cron', 'run', 'teller', '--wait']);
+    assert.equal(ran.code, 0, ran.stderr);
+    await terminal.shows('You said: tell me');
+  });
+
+  test('the agent subscribes to webhooks from its terminal, as the bundled skill tells it', async () => {
+    const terminal = chat();
+    await terminal.shows(PROMPT);
+    terminal.type('subscribe me\r');
+    await terminal.shows('▸ skill webhook-subscriptions');
+    await terminal.shows('▸ terminal svc webhook subscribe deploys');
+    await terminal.shows('It is done.');
+    const list = await home.svc(['webhook', 'list', '--json']);
+    assert.match(list.stdout, /"deploys"/);
+  });
+
+  test('/browser tells what there is', async () => {
+    const terminal = chat();
+    await terminal.shows(PROMPT);
+    terminal.type('/browser status\r');
+    await terminal.shows(/browser/i);
+    await terminal.shows(PROMPT);
+    terminal.type('/browser connect http://127.0.0.1:1\r');
+    await terminal.shows(PROMPT);
+    assert.equal(terminal.running, true);
   });
 });
 
