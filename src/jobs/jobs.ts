@@ -194,7 +194,13 @@ export function createJobs(deps: JobsDeps): Jobs {
   async function pause(key: string, reason: string): Promise<Job> {
     return changing(key, async (job, now) => {
       if (!job.enabled) return { job };
-      return { job: { ...job, enabled: false, pausedAt: now, pauseReason: reason } };
+      const paused: Job = { ...job, enabled: false, pausedAt: now, pauseReason: reason };
+      const passed = passedUntil(job, now, 'missed', 'The job was paused before the gateway got to it.');
+      if (!passed) return { job: paused };
+      const { nextRunAt: _, ...rest } = paused;
+      const reading = readSchedule(job.schedule, job.tz, job.anchorAt);
+      const next = reading.kind === 'schedule' ? nextDue(reading.schedule, now) : undefined;
+      return { job: { ...rest, ...(next && { nextRunAt: next.at }) }, passed };
     });
   }
 

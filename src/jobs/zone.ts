@@ -1,6 +1,8 @@
 // Time zones as arithmetic: the offset at an instant, and the instants of a wall-clock time. A wall time is written as the
 // epoch milliseconds it would have in UTC. Offsets come from the runtime's own zone data, a month at a time, and are kept.
 
+import { nearest } from '../core/nearest.ts';
+
 const DAY_MS = 86_400_000;
 const CHUNK_MS = 32 * DAY_MS;
 /** Months kept per zone; a yearly search touches a hundred of them. */
@@ -33,14 +35,12 @@ export function isZone(name: string): boolean {
 
 /** Names that a person may have meant by a zone that does not exist. */
 export function zonesLike(name: string): string[] {
-  const wanted = (name.split('/').at(-1) ?? '')
-    .toLowerCase()
-    .replace(/[\s-]+/g, '_')
-    .slice(0, 64);
-  if (wanted.length < 3) return [];
-  return Intl.supportedValuesOf('timeZone')
-    .filter((zone) => zone.toLowerCase().includes(wanted.slice(0, 6)))
-    .slice(0, 3);
+  const written = name.slice(0, 64);
+  const known = Intl.supportedValuesOf('timeZone');
+  const meant = nearest(written, known);
+  if (meant !== undefined) return [meant];
+  const city = written.toLowerCase().replace(/[\s-]+/g, '_');
+  return city.length < 3 ? [] : known.filter((zone) => zone.toLowerCase().endsWith(`/${city}`)).slice(0, 3);
 }
 
 export const hostZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
