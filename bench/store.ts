@@ -10,8 +10,8 @@ import { newId } from '../src/system/clock.ts';
 import { atLeast, lineOf, median, type Result } from './report.ts';
 
 const WRITERS = 64;
-const ROUNDS = 7;
-const ROUND_MS = 700;
+const ROUNDS = 15;
+const ROUND_MS = 300;
 
 export async function run(): Promise<Result[]> {
   const ratios: number[] = [];
