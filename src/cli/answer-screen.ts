@@ -1,6 +1,7 @@
 // An answer as it streams in: finished blocks stay as they are, only the last open block is written anew.
 
 import type { Token } from 'marked';
+import { showInvisible } from '../core/untrusted.ts';
 import { lexMarkdown, markdownRows } from './markdown-rows.ts';
 import type { Paint } from './wrap.ts';
 
@@ -36,7 +37,8 @@ export function createAnswerScreen(screen: Screen, paint: Paint): AnswerScreen {
     if (same === rows.length && same === painted.length) return;
     // What has scrolled off the screen cannot be written again.
     const reachable = Math.max(0, painted.length - (screen.rows ?? 24) + 1);
-    const from = Math.max(same, reachable);
+    // When rows go away, the last one that stays is written again, so that the cursor ends behind it.
+    const from = Math.max(same < painted.length ? Math.min(same, rows.length - 1) : same, reachable, 0);
     const up = painted.length - 1 - from;
     const back = painted.length === 0 ? '' : up < 0 ? '\n' : `\r${up > 0 ? `\u001b[${up}A` : ''}\u001b[0J`;
     screen.write(back + rows.slice(from).join('\n'));
@@ -47,6 +49,7 @@ export function createAnswerScreen(screen: Screen, paint: Paint): AnswerScreen {
     clearTimeout(timer);
     timer = undefined;
     if (open.trim() === '') return;
+    open = showInvisible(open);
     const tokens = lexMarkdown(open);
     show(rowsOf(tokens));
     commit(tokens);
@@ -54,22 +57,20 @@ export function createAnswerScreen(screen: Screen, paint: Paint): AnswerScreen {
 
   /** Lets go of all blocks before the last one: nothing that follows can change them. */
   const commit = (tokens: readonly Token[]) => {
-    const last = tokens.findLastIndex((token) => token.type !== 'space');
+    const last = tokens.findLastIndex((token) => token.raw.trim() !== '');
     if (last <= 0) return;
     const closed = tokens.slice(0, last);
     const rows = rowsOf(closed);
     if (rows.length === 0) return;
     painted = painted.slice(rows.length);
     committed = true;
-    open = tokens
-      .slice(last)
-      .map((token) => token.raw)
-      .join('');
+    // Cut from the text itself: the last token does not hold the blanks at its end.
+    open = open.slice(closed.reduce((length, token) => length + token.raw.length, 0));
   };
 
   return {
     add(delta) {
-      open += delta;
+      open += delta.replaceAll('\r', '');
       timer ??= setTimeout(repaint, PAINT_EVERY_MS);
     },
     end() {
