@@ -113,7 +113,7 @@ test('an edit must be exact and unique', async () => {
 });
 
 test('folders, pipes, binary and missing files are told, and nothing waits on them', async () => {
-  execFileSync('mkfifo', [join(work, 'pipe')]);
+  execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', join(work, 'pipe')]);
   writeFileSync(join(work, 'binary'), Buffer.from([1, 0, 2]));
   assert.match((await call('read', { path: '.' })).output, /it is a folder/);
   assert.match((await call('read', { path: 'pipe' })).output, /it is not a file/);
