@@ -82,6 +82,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const platformOf = (target: Target): PlatformConfig =>
     options.platforms[platformKey(target)] ?? { enabled: false, extra: {} };
 
+  const hiders = new Map<Target, (text: string) => string>();
+  const hiderOf = (target: Target): ((text: string) => string) => {
+    const hide = hiders.get(target) ?? hiding(secretsOf(target, platformOf(target)));
+    hiders.set(target, hide);
+    return hide;
+  };
+
   const toolsFor =
     (signal: AbortSignal): ConnectTools =>
     (base) => {
@@ -115,7 +122,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const resolved = resolve(message.address);
       if (typeof resolved === 'string') return { kind: 'refused', reason: resolved, partsSent };
       const { target, platform } = resolved;
-      const hide = hiding(secretsOf(target, platform));
+      const hide = hiderOf(target);
       const parts = partsOf(message, target);
       if (typeof parts === 'string') return { kind: 'refused', reason: parts, partsSent };
       const receipts: string[] = [];
@@ -143,7 +150,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     async check(target, signal) {
       const platform = platformOf(target);
       if (!target.builtIn && !platform.enabled) return { kind: 'refused', reason: notEnabled(target) };
-      const hide = hiding(secretsOf(target, platform));
+      const hide = hiderOf(target);
       const outcome = await guarded(() => target.check(platform, toolsFor(signal)));
       return outcome.kind === 'sent' ? outcome : { ...outcome, reason: hide(outcome.reason) };
     },
@@ -183,14 +190,19 @@ function partsOf(message: OutgoingMessage, target: Target): Part[] | string {
   if (text.trim() === '' && !target.takesEmptyText) return `The text is empty; ${target.name} takes no empty message.`;
   const tooLong = `The text is too long for ${target.name}: more than ${MAX_PARTS} messages of ${target.limit.count} ${target.limit.unit}.`;
   if (countText(text, target.limit.unit) > target.limit.count * MAX_PARTS) return tooLong;
-  const pieces = splitMarkdown(text, target.limit, (piece) => [
-    renderMarkdown(piece, target.markup),
-    renderMarkdown(piece, 'plain'),
-  ]);
+  const rendered = new Map<string, Pick<Part, 'text' | 'plain'>>();
+  const render = (piece: string): Pick<Part, 'text' | 'plain'> => {
+    const forms = rendered.get(piece) ?? {
+      text: renderMarkdown(piece, target.markup),
+      plain: renderMarkdown(piece, 'plain'),
+    };
+    rendered.set(piece, forms);
+    return forms;
+  };
+  const pieces = splitMarkdown(text, target.limit, (piece) => Object.values(render(piece)));
   if (pieces.length > MAX_PARTS) return tooLong;
   return pieces.map((markdown, index) => ({
-    text: renderMarkdown(markdown, target.markup),
-    plain: renderMarkdown(markdown, 'plain'),
+    ...render(markdown),
     markdown,
     marked: target.markup !== 'plain',
     key: pieces.length === 1 ? id : `${id}-${index + 1}`,

@@ -57,6 +57,8 @@ export function startOutbox(options: OutboxOptions): Outbox {
   const held = new Map<string, { delivery: Delivery; done: Promise<void> }>();
   const breakers = new Map<string, Breaker>();
   let stopping = false;
+  /** Attempts under way; `held` also has those whose outcome is being recorded. */
+  let active = 0;
   const interrupting = new AbortController();
   let alarm = new AbortController();
 
@@ -67,12 +69,13 @@ export function startOutbox(options: OutboxOptions): Outbox {
     const now = clock.now();
     const admitted = (wanted: 'one' | 'none') =>
       [...breakers].filter(([, breaker]) => admission(breaker, now) === wanted).map(([target]) => target);
-    const limit = concurrency - held.size;
+    const limit = concurrency - active;
     const input = { owner, now, leaseMs, limit, resting: admitted('none'), probed: admitted('one') };
     const deliveries = await store.write(claimDeliveries(input));
     for (const delivery of deliveries) {
       const target = canonicalTarget(delivery.address.target);
       if (input.probed.includes(target)) breakers.set(target, { ...breakerOf(target), probing: true });
+      active += 1;
       held.set(delivery.id, { delivery, done: carry(delivery, target) });
     }
     return deliveries.length;
@@ -85,7 +88,11 @@ export function startOutbox(options: OutboxOptions): Outbox {
     const ended = (interrupted ? afterInterruption : afterAttempt)(delivery, outcome, now);
     if (!interrupted) remember(target, outcome, now);
     report(delivery, ended);
-    await record(ended);
+    // The next claim is queued right behind this record, so that both share one commit.
+    active -= 1;
+    const recorded = record(ended);
+    ring();
+    await recorded;
     held.delete(delivery.id);
     ring();
   }
@@ -146,7 +153,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
       let waitMs = pollMs;
       try {
         const due = look || held.size > 0 ? clock.now() : await store.read(nextDue({}));
-        if (held.size < concurrency && due !== undefined && due <= clock.now()) await claim();
+        if (active < concurrency && due !== undefined && due <= clock.now()) await claim();
         else if (due !== undefined) waitMs = Math.min(pollMs, Math.max(0, due - clock.now()));
       } catch (error) {
         log.error('Could not read the waiting messages', { error: messageOf(error) });

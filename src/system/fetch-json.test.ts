@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { makeCertificate, noCertificates } from '../../test/support/certificate.ts';
 import { startHttpDouble } from '../../test/support/http-double.ts';
+import { makeCertificate, noCertificates } from '../../test/support/localhost-certificate.ts';
 import { createHttpCaller } from './fetch-json.ts';
 
 const http = createHttpCaller();

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import { attempt, openBench } from '../../src/delivery/target.contract.ts';
-import { makeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
+import { makeCertificate } from '../support/localhost-certificate.ts';
 import { until } from '../support/until.ts';
 
 const EXIM = '/usr/sbin/exim4';

@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { before, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { type Certificate, makeCertificate, noCertificates } from '../../../test/support/certificate.ts';
+import { type Certificate, makeCertificate, noCertificates } from '../../../test/support/localhost-certificate.ts';
 import { attempt, openBench, testTarget } from '../target.contract.ts';
 import { email } from './email.ts';
 
