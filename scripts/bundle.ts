@@ -13,7 +13,20 @@ const bundle = await rolldown({
   // The writer thread is a program of its own; everything else is reached from main.
   input: { main: join(root, 'src/main.ts'), 'writer-thread': join(root, 'src/store/sqlite/writer-thread.ts') },
   platform: 'node',
+  // The same library as ES modules: only what is used is kept, and it loads in half the time.
+  resolve: { alias: { yaml: join(root, 'node_modules/yaml/browser/index.js') } },
   // Optional parts of libraries that have a fallback when these are absent.
+  plugins: [
+    {
+      name: 'light-commander',
+      // It loads a tenth of Node for subcommands that are programs of their own; this one has none.
+      transform(code, id) {
+        return id.endsWith('commander/lib/command.js')
+          ? code.replace("import childProcess from 'node:child_process';", 'const childProcess = {};')
+          : undefined;
+      },
+    },
+  ],
   external: ['pg-native', 'bufferutil', 'utf-8-validate'],
   onLog(level, log, handle) {
     if (level === 'warn' && log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
@@ -27,6 +40,15 @@ const { output } = await bundle.write({
   entryFileNames: '[name].js',
   // One flat folder: files that stand beside the code (migrations) are found the same way from every chunk.
   chunkFileNames: '[name]-[hash].js',
+  // What every command loads is one file: each further one costs start-up time.
+  codeSplitting: {
+    groups: [
+      {
+        name: 'base',
+        test: /src\/(core\/(errors|nearest|untrusted|names)|config\/(paths|peek)|system\/(files|instance-lock)|cli\/(listing|program|registry|version|find-gateway))\.ts$/,
+      },
+    ],
+  },
   minify: { compress: true, mangle: false, codegen: false },
 });
 await bundle.close();

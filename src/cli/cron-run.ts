@@ -6,7 +6,7 @@ import type { Job } from '../core/job.ts';
 import type { SlotResult } from '../job-here.ts';
 import { slotToWire } from '../jobs/slot-wire.ts';
 import type { CliContext } from './command.ts';
-import { findGateway } from './gateway-control.ts';
+import { findGateway } from './find-gateway.ts';
 import { addExamples, printJson } from './listing.ts';
 import { withApp } from './with-app.ts';
 

@@ -1,4 +1,4 @@
-// Finds, starts and stops the gateway process of a home from another process.
+// Starts and stops the gateway process of a home from another process.
 
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -6,18 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HomePaths } from '../config/paths.ts';
 import { SvcError } from '../core/errors.ts';
 import type { GatewayState } from '../gateway.ts';
-import { ensurePrivateDirectory, homeProblem, isMissing } from '../system/files.ts';
+import { ensurePrivateDirectory, homeProblem } from '../system/files.ts';
 import { isInstanceLocked } from '../system/instance-lock.ts';
+import { findGateway, readState } from './find-gateway.ts';
 
 const POLL_MS = 50;
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 15_000;
-
-/** The running gateway, or undefined. The lock decides; the file only adds what the lock cannot say. */
-export function findGateway(paths: HomePaths): GatewayState | undefined {
-  const state = readState(paths);
-  return state !== undefined && isInstanceLocked(paths.gatewayLock) ? state : undefined;
-}
 
 /** Starts a gateway in the background and waits until it answers. */
 export async function startInBackground(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<GatewayState> {
@@ -83,15 +78,6 @@ export async function stopGateway(paths: HomePaths): Promise<boolean> {
     await delay(POLL_MS);
   }
   return true;
-}
-
-function readState(paths: HomePaths): GatewayState | undefined {
-  try {
-    return JSON.parse(readFileSync(paths.gatewayState, 'utf8')) as GatewayState;
-  } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return undefined;
-    throw homeProblem(paths.gatewayState, error);
-  }
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -6,7 +6,8 @@ import { homePaths, resolveHome } from '../../config/paths.ts';
 import { SvcError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { CliContext, CommandModule } from '../command.ts';
-import { findGateway, startInBackground, stopGateway } from '../gateway-control.ts';
+import { findGateway } from '../find-gateway.ts';
+import { startInBackground, stopGateway } from '../gateway-control.ts';
 import { addExamples, printDetails, printJson } from '../listing.ts';
 import { defineSetup } from './gateway-setup.ts';
 

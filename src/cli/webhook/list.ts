@@ -1,6 +1,5 @@
 // Lists, shows and removes subscriptions. Reads two files and nothing else.
 
-import { createHash } from 'node:crypto';
 import { homePaths, resolveHome } from '../../config/paths.ts';
 import { SvcError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
@@ -22,7 +21,7 @@ interface Listed extends PeekedRoute {
 
 export async function list(context: CliContext, { json }: { json?: true }): Promise<void> {
   const paths = homePaths(resolveHome(context.env));
-  const settings = peekSettings(paths, context.env);
+  const settings = await peekSettings(paths, context.env);
   const base = gatewayUrl(paths, settings);
   const fixed = new Set(settings.routes.map((route) => route.name));
   const listed: Listed[] = [...readSubscriptions(paths.subscriptions)].map(([name, record]) => ({
@@ -59,8 +58,8 @@ export async function list(context: CliContext, { json }: { json?: true }): Prom
 export async function show(context: CliContext, name: string, options: { reveal?: true; json?: true }): Promise<void> {
   const paths = homePaths(resolveHome(context.env));
   const record = findSubscription(readSubscriptions(paths.subscriptions), name);
-  const url = `${gatewayUrl(paths, peekSettings(paths, context.env))}/webhooks/${name}`;
-  const secrets = secretsOf(record).map((secret) => (options.reveal ? secret : fingerprint(secret)));
+  const url = `${gatewayUrl(paths, await peekSettings(paths, context.env))}/webhooks/${name}`;
+  const secrets = options.reveal ? secretsOf(record) : await Promise.all(secretsOf(record).map(fingerprint));
   if (options.json) {
     printJson(context, { name, url, ...record, secret: secrets.length > 1 ? secrets : (secrets[0] ?? null) });
     return;
@@ -106,5 +105,9 @@ function noteOf(record: SubscriptionRecord, isShadowed: boolean): string {
   return record.enabled === false ? 'disabled' : '';
 }
 
-const fingerprint = (secret: string): string =>
-  secret === 'INSECURE_NO_AUTH' ? secret : `sha256:${createHash('sha256').update(secret).digest('hex').slice(0, 12)}`;
+async function fingerprint(secret: string): Promise<string> {
+  if (secret === 'INSECURE_NO_AUTH') return secret;
+  // Loaded here because listing must begin quickly.
+  const { createHash } = await import('node:crypto');
+  return `sha256:${createHash('sha256').update(secret).digest('hex').slice(0, 12)}`;
+}

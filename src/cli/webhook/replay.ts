@@ -10,7 +10,7 @@ import { planRun, runOf } from '../../webhooks/plan-run.ts';
 import type { Route } from '../../webhooks/route.ts';
 import { openRoutes } from '../../webhooks/routes.ts';
 import type { CliContext } from '../command.ts';
-import { findGateway } from '../gateway-control.ts';
+import { findGateway } from '../find-gateway.ts';
 import { printJson } from '../listing.ts';
 import { withApp } from '../with-app.ts';
 import { findEvent } from './events.ts';

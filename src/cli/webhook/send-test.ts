@@ -9,7 +9,7 @@ import { signedHeaders } from '../../webhooks/sign.ts';
 import { type Scheme, schemesNamed } from '../../webhooks/signature.ts';
 import { readSubscriptions, type SubscriptionRecord } from '../../webhooks/subscriptions.ts';
 import type { CliContext } from '../command.ts';
-import { findGateway } from '../gateway-control.ts';
+import { findGateway } from '../find-gateway.ts';
 import { printJson } from '../listing.ts';
 import { withApp } from '../with-app.ts';
 import { findSubscription, secretsOf } from './list.ts';

@@ -1,11 +1,9 @@
 // What config.yaml says about webhooks, read as plain YAML: no schema, no checks, so that listing is quick.
 // Whatever must be right goes through config/load.ts instead.
 
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import type { HomePaths } from '../../config/paths.ts';
-import { isMissing } from '../../system/files.ts';
-import { findGateway } from '../gateway-control.ts';
+import { peekConfig } from '../../config/peek.ts';
+import { findGateway } from '../find-gateway.ts';
 
 export interface PeekedRoute {
   name: string;
@@ -22,8 +20,8 @@ export interface PeekedSettings {
 }
 
 /** What is broken reads as absent. */
-export function peekSettings(paths: HomePaths, env: NodeJS.ProcessEnv): PeekedSettings {
-  const extra = groupAt(readYaml(paths.config), ['platforms', 'webhook', 'extra']);
+export async function peekSettings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<PeekedSettings> {
+  const extra = groupAt(await peekConfig(paths.config), ['platforms', 'webhook', 'extra']);
   return {
     publicUrl: typeof extra.public_url === 'string' ? extra.public_url : undefined,
     host: typeof extra.host === 'string' ? extra.host : '0.0.0.0',
@@ -50,15 +48,6 @@ export function gatewayUrl(paths: HomePaths, { publicUrl, host, port }: Omit<Pee
   if (running !== undefined) return running.url;
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-}
-
-function readYaml(file: string): unknown {
-  try {
-    return parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    if (isMissing(error) || error instanceof Error) return undefined;
-    throw error;
-  }
 }
 
 function groupAt(value: unknown, path: readonly string[]): Record<string, unknown> {

@@ -11,7 +11,7 @@ import { makeRoute, nameProblem } from '../../webhooks/route.ts';
 import { subscriptionConfig } from '../../webhooks/routes.ts';
 import { changeSubscriptions, type SubscriptionRecord } from '../../webhooks/subscriptions.ts';
 import type { CliContext } from '../command.ts';
-import { findGateway } from '../gateway-control.ts';
+import { findGateway } from '../find-gateway.ts';
 import { printJson } from '../listing.ts';
 import { withApp } from '../with-app.ts';
 import { secretsOf } from './list.ts';
