@@ -1,8 +1,11 @@
 // Against a real server program over stdio, and a real one over HTTP.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -146,6 +149,19 @@ describe('which servers are asked', () => {
     assert.deepEqual(problems.map(({ server }) => server).sort(), ['broken', 'empty', 'missing']);
     assert.match(problems.find(({ server }) => server === 'broken')?.reason ?? '', /no licence/);
     assert.match(problems.find(({ server }) => server === 'empty')?.reason ?? '', /neither command nor url/);
+  });
+
+  test('a server that failed a moment ago is not waited for again, unless it is checked', async () => {
+    const journal = join(mkdtempSync(join(tmpdir(), 'svc-mcp-')), 'starts');
+    const args = ['-e', `require("fs").appendFileSync(${JSON.stringify(journal)}, "x"); process.exit(1)`];
+    const servers = serversOf({ broken: { command: process.execPath, args } });
+    await servers.toolsFor(core);
+    const { problems } = await servers.toolsFor(core);
+    assert.equal(problems.length, 1);
+    assert.equal(readFileSync(journal, 'utf8'), 'x');
+    assert.equal((await servers.check('broken')).kind, 'failed');
+    assert.equal(readFileSync(journal, 'utf8'), 'xx');
+    rmSync(dirname(journal), { recursive: true });
   });
 
   test('a server is not started for a task that cannot use it', async () => {

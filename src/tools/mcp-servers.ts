@@ -14,6 +14,8 @@ const CONNECT_MS = 30_000;
 // Progress notes of a server start it anew.
 const CALL_MS = 300_000;
 const STDERR_KEPT = 2000;
+// A server that does not answer must not hold up every turn of a chat again.
+const ASK_AGAIN_MS = 60_000;
 
 export interface McpServers {
   /** Names of the servers that are switched on. */
@@ -39,6 +41,7 @@ interface Connected {
 export function createMcpServers(servers: Config['mcp_servers'], log: Logger): McpServers {
   const enabled = new Map(Object.entries(servers).filter(([, server]) => server.enabled));
   const connections = new Map<string, Promise<Connected>>();
+  const failures = new Map<string, { reason: string; at: number }>();
 
   const connected = (name: string, server: ServerConfig): Promise<Connected> => {
     const known = connections.get(name);
@@ -48,8 +51,13 @@ export function createMcpServers(servers: Config['mcp_servers'], log: Logger): M
       if (reason) log.warn('An MCP server went away', { server: name, reason });
     }).then(({ client, listed }) => ({ client, tools: listed.map((tool) => toTool(name, server, tool)) }));
     connections.set(name, made);
-    // Asked again by the next task: servers come back.
-    made.catch(() => connections.delete(name));
+    made.then(
+      () => failures.delete(name),
+      (error: unknown) => {
+        connections.delete(name);
+        failures.set(name, { reason: messageOf(error), at: performance.now() });
+      },
+    );
     return made;
   };
 
@@ -78,11 +86,18 @@ export function createMcpServers(servers: Config['mcp_servers'], log: Logger): M
     }
   };
 
+  /** The failure of a moment ago. Servers come back, so it is not kept for long. */
+  const lately = (name: string): { kind: 'failed'; reason: string } | undefined => {
+    const failure = failures.get(name);
+    if (!failure || performance.now() - failure.at > ASK_AGAIN_MS) return undefined;
+    return { kind: 'failed', reason: failure.reason };
+  };
+
   return {
     names: [...enabled.keys()],
     async toolsFor(names) {
       const wanted = [...enabled].filter(([name, server]) => asksFor(names, name, server));
-      const results = await Promise.all(wanted.map(([name, server]) => attempt(name, server)));
+      const results = await Promise.all(wanted.map(([name, server]) => lately(name) ?? attempt(name, server)));
       const tools: Tool[] = [];
       const problems: McpProblem[] = [];
       results.forEach((result, index) => {

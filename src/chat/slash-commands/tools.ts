@@ -25,4 +25,4 @@ export const createToolsCommand = (deps: ToolsCommandDeps): SlashCommand => ({
   },
 });
 
-const firstSentence = (text: string): string => /^.*?[.:;](?=\s|$)/s.exec(text)?.[0] ?? text;
+const firstSentence = (text: string): string => /^.*?\.(?=\s+[A-Z]|$)/s.exec(text)?.[0] ?? text;
