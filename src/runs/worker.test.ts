@@ -17,7 +17,6 @@ import { cancelRun, enqueueRun, getRun, stepsOf } from '../store/runs.ts';
 import type { Store } from '../store/store.ts';
 import { newId } from '../system/clock.ts';
 import type { Execute } from './attempt.ts';
-import { createEnqueue } from './queue.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 let store: Store;
@@ -82,9 +81,11 @@ test('a queued run is carried out once and its answer stored', async () => {
 test('what is queued in this process is noticed without waiting for the poll', async () => {
   const pollsNever: Clock = { ...clock, sleep: (ms, signal) => clock.sleep(ms === 1000 ? 2 ** 40 : ms, signal) };
   const worker = startWorker(async () => ({ kind: 'answer', text: '', silent: false }), { clock: pollsNever });
-  const add = createEnqueue({ store, clock, newId, wake: worker.wake });
-  const { id: _, createdAt: __, ...draft } = newRun();
-  for (let n = 0; n < 3; n += 1) assert.equal((await ended(await add(draft))).state, 'delivered');
+  for (let n = 0; n < 3; n += 1) {
+    const { id } = await enqueue();
+    worker.wake();
+    assert.equal((await ended(id)).state, 'delivered');
+  }
 });
 
 test('no more runs are carried out at once than allowed', async () => {
