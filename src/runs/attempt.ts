@@ -1,7 +1,7 @@
 // One claimed run from its claim to its end: heartbeat, time limit, recorded steps, and what is stored at the end.
 // It never writes for a run it no longer holds: every write carries the fencing number of the claim.
 
-import { messageOf } from '../core/errors.ts';
+import { messageOf, SvcError } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import type { Run } from '../core/run.ts';
 import type { Step } from '../core/step.ts';
@@ -168,8 +168,9 @@ export function startAttempt(run: Run, takeovers: number, deps: AttemptDeps): At
     if (why === 'lost') return log.warn('The run is now held by another worker');
     if (result.kind === 'answer') {
       const { text: answer, silent } = result;
-      await persist(storeAnswer({ ...held, answer, silent, deliveryIds: messageIds(), at: clock.now() }));
-      log.info('The run has its answer', { silent });
+      const input = { ...held, answer, silent, deliveryIds: messageIds(), at: clock.now() };
+      const answered = await persist(storeAnswer(input));
+      if (answered) log.info('The run has its answer', { state: answered.state });
       return deps.onMessages();
     }
     if (result.kind === 'failed') return fail(result.reason, { transient: result.transient });
@@ -188,8 +189,9 @@ export function startAttempt(run: Run, takeovers: number, deps: AttemptDeps): At
       if (takeovers >= MAX_TAKEOVERS) return await fail(`The process that worked on it died ${takeovers} times.`);
       log.info('The run starts', { source: `${run.source.kind} ${run.source.name}` });
       const result = await carryOut().catch((error: unknown): Execution => {
-        // An abort may surface as an exception; then the interruption is the truth.
-        if (why !== undefined) return { kind: 'interrupted' };
+        // An abort may surface as an exception; then the interruption is the truth. And what could not be stored is no
+        // fault of the run: it goes on when the store does.
+        if (why !== undefined || isStoreTrouble(error)) return { kind: 'interrupted' };
         return { kind: 'failed', reason: messageOf(error), transient: false };
       });
       await settle(result);
@@ -219,3 +221,5 @@ export function startAttempt(run: Run, takeovers: number, deps: AttemptDeps): At
     },
   };
 }
+
+const isStoreTrouble = (error: unknown): boolean => error instanceof SvcError && error.code.startsWith('store_');

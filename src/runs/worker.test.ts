@@ -259,3 +259,27 @@ test('a store that is busy for a while loses neither a step nor the answer', asy
   assert.equal(run.state, 'silent');
   assert.equal((await store.read(stepsOf({ id }))).length, 1);
 });
+
+test('a run whose step cannot be stored for long goes back to the queue instead of failing', async () => {
+  let broken = true;
+  const shaky: Store = {
+    ...store,
+    write: (operation) => {
+      if (!broken || operation.name !== 'runs.record_step') return store.write(operation);
+      return Promise.reject(new SvcError('store_unavailable', 'There is no space left.'));
+    },
+  };
+  const { id } = await enqueue();
+  startWorker(
+    async (_run, { record }) => {
+      await record(toolStep('tool_started')).finally(() => {
+        broken = false;
+      });
+      return { kind: 'answer', text: 'in the end', silent: false };
+    },
+    { store: shaky },
+  );
+  const run = await ended(id);
+  assert.equal(run.answer, 'in the end');
+  assert.equal(run.attempt, 2);
+});
