@@ -4,9 +4,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
+import { enqueueRun } from '../../src/store/runs.ts';
 import { startChild } from '../support/child.ts';
 import { failingSyncs } from '../support/fail-syscalls.ts';
+import { newRun } from '../support/new-run.ts';
+import { createSvcHome } from '../support/svc.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { until } from '../support/until.ts';
 
 const CHILD = new URL('../support/store-trouble-child.ts', import.meta.url).pathname;
 const bubblewrapWorks = spawnSync('bwrap', ['--dev-bind', '/', '/', 'true']).status === 0;
@@ -83,5 +87,23 @@ describe('a disk that fails is an error for the caller, never a silent success',
     const said = await inSandbox(['--ro-bind', folder, folder], [process.execPath, CHILD, file, 'threaded']);
     assert.equal(said.length, 1);
     assert.match(said[0] ?? '', /^open store_unavailable: .*svc\.db cannot be opened/);
+  });
+
+  test('a gateway whose disk fails says so and ends with an error', async () => {
+    const launcher = new URL('../../bin/svc', import.meta.url).pathname;
+    const limited = `trap '' XFSZ; ulimit -f 2000; exec "$0" "$@"`;
+    const home = createSvcHome(['sh', '-c', limited, process.execPath, launcher]);
+    try {
+      const gateway = await home.startGateway();
+      const store = await openStore({ file: join(home.path, 'svc.db') }, { mode: 'inline' });
+      // Makes the log of the database longer than the gateway may write: its next commit fails in the middle.
+      await store.write(enqueueRun(newRun({ createdAt: Date.now(), prompt: 'x'.repeat(3_000_000) })));
+      await until(() => gateway.child.exitCode !== null);
+      assert.equal(gateway.child.exitCode, 1);
+      assert.match(gateway.output(), /The disk failed while .*svc\.db was used/);
+      await store.close();
+    } finally {
+      await home.remove();
+    }
   });
 });
