@@ -2,7 +2,7 @@
 // every step is handed to `record` before the next begins, and recorded steps are taken up again after a crash.
 
 import type { Step, ToolCall, Usage } from '../core/step.ts';
-import { compactionOf, isNearlyFull } from './compaction.ts';
+import { compact, isNearlyFull, planCompaction } from './compaction.ts';
 import { type Conversation, startConversation } from './conversation.ts';
 import type { AgentEvent } from './event.ts';
 import type { Message } from './message.ts';
@@ -114,9 +114,9 @@ const stop = (reason: string, help: string): AgentResult => ({ kind: 'failed', r
 
 /** One model call, after room was made for it. A request that proves too long is shortened and sent once more. */
 async function nextReply(task: AgentTask, conversation: Conversation, deps: CallDeps): Promise<ModelReply> {
-  if (isNearlyFull(conversation.messages, task)) await compact(task, conversation, deps);
+  if (isNearlyFull(conversation.messages, task)) await makeRoom(task, conversation, deps);
   const reply = await ask(task, conversation);
-  if (reply.kind === 'failed' && reply.contextFull && (await compact(task, conversation, deps))) {
+  if (reply.kind === 'failed' && reply.contextFull && (await makeRoom(task, conversation, deps))) {
     return ask(task, conversation);
   }
   if (reply.kind === 'message' && reply.text.trim() === '' && reply.toolCalls.length === 0) {
@@ -126,10 +126,12 @@ async function nextReply(task: AgentTask, conversation: Conversation, deps: Call
   return reply;
 }
 
-async function compact(task: AgentTask, conversation: Conversation, deps: CallDeps): Promise<boolean> {
+async function makeRoom(task: AgentTask, conversation: Conversation, deps: CallDeps): Promise<boolean> {
+  const plan = planCompaction(conversation.messages, task);
+  if (!plan) return false;
   deps.say({ kind: 'notice', text: 'The context is full; earlier messages are being summarised.' });
-  const step = await compactionOf(conversation.messages, task);
-  if (step === undefined || task.context.signal.aborted) return false;
+  const step = await compact(plan, task);
+  if (task.context.signal.aborted) return false;
   await deps.add(step);
   return true;
 }

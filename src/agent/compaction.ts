@@ -18,6 +18,8 @@ const FULL_AT = 0.75;
 const KEEP = 0.25;
 const TRANSCRIPT = 0.5;
 const CHARS_PER_TOKEN = 3.5;
+const DENSE = /[\u0590-\u08ff\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff]/g;
+const BY_RULE_CHARS = 4000;
 // A tool's schema is not at hand here; this is what one usually takes.
 const TOKENS_PER_TOOL = 120;
 
@@ -27,16 +29,26 @@ export function isNearlyFull(messages: readonly Message[], task: CompactionTask)
   return contextLength !== undefined && requestTokens(messages, task) > contextLength * FULL_AT;
 }
 
-/** The step that shortens the conversation, or undefined when there is nothing left to shorten. */
-export async function compactionOf(
-  messages: readonly Message[],
-  task: CompactionTask,
-): Promise<(Step & { kind: 'compacted' }) | undefined> {
+export interface CompactionPlan {
+  old: readonly Message[];
+  keptMessages: number;
+  /** Tokens that fit into one request. */
+  room: number;
+}
+
+/** What would be summarised, or undefined when there is nothing left to shorten. */
+export function planCompaction(messages: readonly Message[], task: CompactionTask): CompactionPlan | undefined {
   // After a refusal by a server of unknown size, half of what was refused is a safe guess.
   const room = task.model.contextLength ?? Math.ceil(requestTokens(messages, task) / 2);
   const keptMessages = messagesToKeep(messages, room * KEEP);
   const old = messages.slice(0, messages.length - keptMessages);
-  if (old.length < 2) return undefined;
+  return old.length < 2 ? undefined : { old, keptMessages, room };
+}
+
+export async function compact(
+  { old, keptMessages, room }: CompactionPlan,
+  task: CompactionTask,
+): Promise<Step & { kind: 'compacted' }> {
   const transcript = transcriptOf(old, room * TRANSCRIPT * CHARS_PER_TOKEN);
   const reply = await task.model.complete({
     system: SUMMARISE,
@@ -46,11 +58,15 @@ export async function compactionOf(
   });
   const written = reply.kind === 'message' ? reply.text.trim() : '';
   const usage = reply.kind === 'message' ? reply.usage : { inputTokens: 0, outputTokens: 0 };
-  const summary = written === '' ? transcriptOf(old, 4000) : written;
+  const summary = written === '' ? transcriptOf(old, BY_RULE_CHARS) : written;
   return { kind: 'compacted', summary, keptMessages, usage };
 }
 
-export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN);
+/** A rough count that errs on the high side for scripts in which a character is a token. */
+export function estimateTokens(text: string): number {
+  const dense = text.match(DENSE)?.length ?? 0;
+  return Math.ceil((text.length - dense) / CHARS_PER_TOKEN + dense);
+}
 
 const SUMMARISE = [
   'You shorten the protocol of an agent at work so that it can go on without it.',

@@ -8,6 +8,7 @@ import type { AgentEvent } from './event.ts';
 import { prepareCall, toolNamed } from './repair.ts';
 import { type Repeats, signatureOf } from './repeats.ts';
 import type { Tool, ToolContext, ToolResult } from './tool.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface CallDeps {
   tools: readonly Tool[];
@@ -72,16 +73,6 @@ async function perform(tool: Tool, input: unknown, context: ToolContext): Promis
   } catch (error) {
     return { output: `${tool.name} failed: ${messageOf(error)}`, failed: true };
   }
-}
-
-/** Undefined as soon as the signal aborts, even when the work goes on for a while. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
-  const stop = (): void => resolve(undefined);
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  return promise;
 }
 
 /** Keeps the beginning and the end: errors tend to stand last. */

@@ -5,6 +5,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Clock } from '../../core/time.ts';
 import type { Model, ModelReply, ModelRequest } from '../model.ts';
 import type { ClockName, Clocks } from '../timeouts.ts';
+import { untilAborted } from '../until-aborted.ts';
 import { type Answer, gatherAnswer } from './answer.ts';
 import { type EndedBy, type Failure, failureOf } from './failure.ts';
 import { promptOf, toolsOf } from './sdk-prompt.ts';
@@ -74,7 +75,8 @@ export function remoteModel(options: RemoteModelOptions): Model {
     const startedAt = options.clock.monotonic();
     for (let retries = 0; ; ) {
       if (request.signal.aborted) return { kind: 'aborted' };
-      const outcome = await attempt(request, options, lacks);
+      const outcome = await untilAborted(attempt(request, options, lacks), request.signal);
+      if (outcome === undefined) return { kind: 'aborted' };
       if (outcome.kind !== 'failure') return outcome;
       const { failure, shown, clocks } = outcome;
       if (failure.refused && !lacks.has(failure.refused) && !shown) {
