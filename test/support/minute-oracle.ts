@@ -40,14 +40,17 @@ export function readZoneMinutes(zone: string, start: number, end: number): ZoneM
   };
   let highest = Number.NEGATIVE_INFINITY;
   let previous = wallOf(start) - MINUTE_MS;
+  let following = wallOf(start);
   for (let hour = start; hour < end; hour += HOUR_MS) {
-    const first = wallOf(hour);
+    const first = following;
+    following = wallOf(hour + HOUR_MS);
     // Minutes are asked one by one only in the rare hours in which the clock was changed.
-    const steady = wallOf(hour + HOUR_MS) - first === HOUR_MS;
+    const steady = following - first === HOUR_MS;
     for (let step = 0; step < 60; step += 1) {
       const wall = steady ? first + step * MINUTE_MS : wallOf(hour + step * MINUTE_MS);
       const index = (hour - start) / MINUTE_MS + step;
-      walls[index] = pack(wall);
+      // Within an hour only the minute grows, and it stands in the lowest digits.
+      walls[index] = steady && step > 0 && wall % HOUR_MS !== 0 ? (walls[index - 1] ?? 0) + 1 : pack(wall);
       if (wall <= highest) repeated[index] = 1;
       if (wall !== previous + MINUTE_MS) changes.push(index);
       if (wall > previous + MINUTE_MS) {
@@ -74,18 +77,20 @@ export function dueMinutes(expression: string, minutes: ZoneMinutes): number[] {
   const eitherDay = day !== '*' && weekday !== '*';
   const matches = (wall: number): boolean => {
     if (!minuteOk[wall & 63] || !hourOk[(wall >> 6) & 31] || !monthOk[(wall >> 16) & 15]) return false;
-    const [byDay, byWeekday] = [dayOk[(wall >> 11) & 31], weekdayOk[(wall >> 20) & 7]];
-    return Boolean(eitherDay ? byDay || byWeekday : byDay && byWeekday);
+    const byDay = dayOk[(wall >> 11) & 31] === 1;
+    const byWeekday = weekdayOk[(wall >> 20) & 7] === 1;
+    return eitherDay ? byDay || byWeekday : byDay && byWeekday;
   };
   const followsClock = hour.startsWith('*');
   const due: number[] = [];
   const { walls, repeated, gaps, start } = minutes;
   for (let index = 0; index < walls.length; index += 1) {
-    const here = matches(walls[index] ?? 0) && (followsClock || repeated[index] === 0);
-    const made = !followsClock && (gaps.get(index)?.some(matches) ?? false);
-    if (here || made) due.push(start + index * MINUTE_MS);
+    if (matches(walls[index] ?? 0) && (followsClock || repeated[index] === 0)) due.push(start + index * MINUTE_MS);
   }
-  return due;
+  if (followsClock) return due;
+  const afterGaps = [...gaps].filter(([, swallowed]) => swallowed.some(matches));
+  const made = afterGaps.map(([index]) => start + index * MINUTE_MS);
+  return [...new Set([...due, ...made])].sort((a, b) => a - b);
 }
 
 function pack(wall: number): number {
