@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { ConfigInput } from '../../src/config/schema.ts';
+import type { Run } from '../../src/core/run.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
 import { listDeliveries } from '../../src/store/deliveries.ts';
 import { listEvents, type StoredEvent } from '../../src/store/events.ts';
@@ -27,7 +28,9 @@ export interface TestGateway extends AsyncDisposable {
   /** Sends one request; signed like GitHub with the gateway's secret unless told otherwise. */
   send(route: string, request?: TestRequest): Promise<TestReply>;
   events(route?: string): Promise<StoredEvent[]>;
-  /** The run of the newest event of the route, when it has ended. */
+  /** The run of the newest event of the route, whatever its state. */
+  newestRun(route: string): Promise<Run>;
+  /** The same, when it has ended. */
   endedRun(route: string): Promise<EndedRun>;
   stop(): Promise<void>;
 }
@@ -56,7 +59,7 @@ export interface TestReply {
   json: Record<string, unknown>;
 }
 
-export type EndedRun = Awaited<ReturnType<typeof readRun>>;
+export type EndedRun = NonNullable<Awaited<ReturnType<typeof readRun>>>;
 
 export async function startTestGateway(
   options: { routes?: TestRoutes; extra?: Settings; config?: ConfigInput; home?: string; env?: NodeJS.ProcessEnv } = {},
@@ -89,11 +92,17 @@ export async function startTestGateway(
     logs: () => lines,
     send: (route, request) => sendTo(`${gateway.url}/webhooks/${route}`, request),
     events,
+    newestRun: async (route) => {
+      const [event] = await events(route);
+      const run = await store.read(getRun({ id: event?.runId ?? '' }));
+      if (run === undefined) throw new Error(`The newest event of ${route} has no run.`);
+      return run;
+    },
     endedRun: (route) =>
       until(async () => {
         const [event] = await events(route);
         return event?.runId === undefined ? undefined : readRun(gateway, event.runId);
-      }).then((run) => run),
+      }),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
@@ -107,7 +116,7 @@ export const hexHmac = (secret: string, body: string | Buffer): string =>
 
 export async function sendTo(url: string, request: TestRequest = {}): Promise<TestReply> {
   const method = request.method ?? 'POST';
-  const body = request.raw ?? JSON.stringify(request.body ?? {});
+  const body = request.raw ?? JSON.stringify('body' in request ? request.body : {});
   const signature =
     request.secret === false ? {} : { 'x-hub-signature-256': `sha256=${hexHmac(request.secret ?? SECRET, body)}` };
   const response = await fetch(url, {
