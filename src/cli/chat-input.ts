@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { showInvisible } from '../core/untrusted.ts';
 import { writeFileAtomic } from '../system/files.ts';
 
 const HISTORY_SIZE = 1000;
@@ -100,7 +101,10 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   return {
     next(prompt) {
       const early = ready.shift();
-      if (early !== undefined) return Promise.resolve(early);
+      if (early !== undefined) {
+        if (terminal) stdout.write(`${prompt}${showInvisible(early)}\n`);
+        return Promise.resolve(early);
+      }
       if (closed) return Promise.resolve(undefined);
       return new Promise((resolve) => {
         waiting = resolve;

@@ -105,6 +105,7 @@ describe('svc chat', () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     terminal.type('/stop\r');
     await terminal.shows('[interrupted]');
+    await terminal.shows('> and then this');
     await terminal.shows('You said: and then this (2)');
     await terminal.shows(PROMPT);
     terminal.type('/quit\r');
