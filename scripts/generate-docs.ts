@@ -1,8 +1,10 @@
 // Writes the pages that are read off the source. `--check` writes nothing and fails when one of them lags.
+// `--into <folder>` works on another copy of the tree than this one.
 // A further page is one file in pages/ and one line here.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { cliPage } from './pages/cli.ts';
 import { configSchemaFile, configurationPage } from './pages/configuration.ts';
 import { deliveryPage } from './pages/delivery.ts';
@@ -16,8 +18,9 @@ const pages: readonly { path: string; make: () => Promise<string> }[] = [
   { path: 'docs/tools.md', make: toolsPage },
 ];
 
-const root = resolve(import.meta.dirname, '..');
-const check = process.argv.includes('--check');
+const { values } = parseArgs({ options: { check: { type: 'boolean' }, into: { type: 'string' } } });
+const root = values.into ?? resolve(import.meta.dirname, '..');
+const check = values.check === true;
 let lagging = 0;
 for (const { path, make } of pages) {
   const file = join(root, path);

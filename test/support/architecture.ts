@@ -42,19 +42,22 @@ export interface Import {
   specifier: string;
   /** Relative to src; undefined for packages. */
   target: string | undefined;
-  dynamic: boolean;
+  /** Loaded when the importing file is: not a type, not an `import()` inside a function. */
+  eager: boolean;
 }
 
 export function importsOf(file: SourceFile): Import[] {
   const found: Import[] = [];
-  const add = (specifier: string, dynamic: boolean): void => {
+  const add = (specifier: string, eager: boolean): void => {
     const relative = specifier.startsWith('.');
     const target = relative ? posix.normalize(posix.join(posix.dirname(file.path), specifier)) : undefined;
-    found.push({ from: file.path, specifier, target, dynamic });
+    found.push({ from: file.path, specifier, target, eager });
   };
-  for (const match of file.text.matchAll(/^(?:import|export)\b[^'"`;]*?from\s+'([^']+)'/gm)) add(match[1] ?? '', false);
-  for (const match of file.text.matchAll(/^import\s+'([^']+)'/gm)) add(match[1] ?? '', false);
-  for (const match of file.text.matchAll(/\bimport\(\s*'([^']+)'/g)) add(match[1] ?? '', true);
+  for (const match of file.text.matchAll(/^(?:import|export)\b( type\b)?[^'"`;]*?from\s+'([^']+)'/gm)) {
+    add(match[2] ?? '', match[1] === undefined);
+  }
+  for (const match of file.text.matchAll(/^import\s+'([^']+)'/gm)) add(match[1] ?? '', true);
+  for (const match of file.text.matchAll(/\bimport\(\s*'([^']+)'/g)) add(match[1] ?? '', false);
   return found;
 }
 
@@ -85,12 +88,12 @@ function packageProblems(path: string, specifier: string): string[] {
   return room === undefined || path.startsWith(room) ? [] : [`${path} imports ${specifier}, which belongs to ${room}`];
 }
 
-/** Every ring of static imports, as the path around it. */
+/** Every ring of files that load one another, as the path around it. Types vanish before anything is loaded. */
 export function importCycles(files: readonly SourceFile[]): string[] {
   const next = new Map(
     files.map((file) => [
       file.path,
-      importsOf(file).flatMap(({ target, dynamic }) => (target === undefined || dynamic ? [] : [target])),
+      importsOf(file).flatMap(({ target, eager }) => (target === undefined || !eager ? [] : [target])),
     ]),
   );
   const done = new Set<string>();
