@@ -18,7 +18,7 @@ export interface TerminalDeps {
   runSvc?(words: readonly string[], options: { folder: string; signal: AbortSignal }): Promise<ProcessOutcome>;
 }
 
-/** Where the commands of a task run; `reason` when there is no place for them. */
+/** Where the commands of a task run. */
 type Place = 'sandbox' | 'machine';
 
 export function createTerminal(deps: TerminalDeps): Tool {
@@ -54,7 +54,7 @@ export function createTerminal(deps: TerminalDeps): Tool {
       const timeoutMs = Math.min((asked ?? Number.POSITIVE_INFINITY) * 1000, settings.timeoutMs);
       const folder = await deps.folders.of(context.taskId);
       const words = isOwnChat(context) ? ownCommand(command) : undefined;
-      if (words && deps.runSvc && placeOf(context) === 'sandbox') {
+      if (words && deps.runSvc) {
         return resultOf(await deps.runSvc(words, { folder, signal: context.signal }), timeoutMs);
       }
       const options: ShellOptions = {

@@ -4,11 +4,17 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { createSandbox } from '../../src/system/sandbox.ts';
+import { chromiumOrSkip, openTheatre } from '../support/browser-stage.ts';
 import { startHttpDouble } from '../support/http-double.ts';
 import { type ModelServer, type SeenRequest, startModelServer } from '../support/model-server.ts';
 import { openTerminal, type PseudoTerminal } from '../support/pseudo-terminal.ts';
 import { createSvcHome } from '../support/svc.ts';
 import { until } from '../support/until.ts';
+
+const noSandbox = await createSandbox(process.env.PATH).problem();
+if (noSandbox !== undefined && process.env.SVC_E2E === 'required') throw new Error(noSandbox);
+const noChromium = (await chromiumOrSkip()) === undefined ? 'Chromium is not installed' : false;
 
 const PROMPT = /> $/;
 const home = createSvcHome();
@@ -220,7 +226,9 @@ describe('the chat and the rest of the house', () => {
     await terminal.shows('You said: tell me');
   });
 
-  test('the agent subscribes to webhooks from its terminal, as the bundled skill tells it', async () => {
+  test('the agent subscribes to webhooks from its terminal, as the bundled skill tells it', {
+    skip: noSandbox,
+  }, async () => {
     const terminal = chat();
     await terminal.shows(PROMPT);
     terminal.type('subscribe me\r');
@@ -231,15 +239,32 @@ describe('the chat and the rest of the house', () => {
     assert.match(list.stdout, /"deploys"/);
   });
 
-  test('/browser tells what there is', async () => {
-    const terminal = chat();
-    await terminal.shows(PROMPT);
-    terminal.type('/browser status\r');
-    await terminal.shows(/browser/i);
-    await terminal.shows(PROMPT);
-    terminal.type('/browser connect http://127.0.0.1:1\r');
-    await terminal.shows(PROMPT);
-    assert.equal(terminal.running, true);
+  test('/browser connects to a browser that runs already, tells about it and lets go of it', {
+    skip: noChromium,
+  }, async () => {
+    const theatre = await openTheatre(() => undefined);
+    try {
+      const terminal = chat();
+      await terminal.shows(PROMPT);
+      terminal.type('/browser status\r');
+      await terminal.shows('No browser is open yet');
+      await terminal.shows(PROMPT);
+      terminal.type('/browser connect http://127.0.0.1:1\r');
+      await terminal.shows(PROMPT);
+      terminal.type(`/browser connect ${theatre.address}\r`);
+      await terminal.shows('Connected.');
+      await terminal.shows(PROMPT);
+      terminal.type('/browser status\r');
+      await terminal.shows('Browser: connected');
+      await terminal.shows(PROMPT);
+      terminal.type('/browser disconnect\r');
+      await terminal.shows('Disconnected.');
+      await terminal.shows(PROMPT);
+      terminal.type('/quit\r');
+      assert.equal(await terminal.exited, 0);
+    } finally {
+      await theatre.close();
+    }
   });
 });
 
