@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { newRun } from '../../test/support/new-run.ts';
 import { storeFixture, type TwoStores } from '../../test/support/store-fixture.ts';
+import { eventsContract } from './events.contract.ts';
 import { runClaimsContract } from './run-claims.contract.ts';
 import { runsContract } from './runs.contract.ts';
 import { enqueueRun, getRun, runCounts } from './runs.ts';
@@ -102,6 +103,7 @@ export function storeContract(name: string, freshDatabase: () => Promise<OpenAga
     });
 
     runClaimsContract(fixture);
+    eventsContract(stores);
     runsContract(fixture);
 
     test('a closed store finishes what was queued, refuses more, and may be closed twice', async () => {
