@@ -119,6 +119,12 @@ describe('the sandbox', { skip: why }, () => {
     }
   });
 
+  test('a process cannot take all memory, and leaves no core file', async () => {
+    const outcome = await inside(`perl -e '$x = "a" x (5 * 2**30); print "took it"' 2>&1; ulimit -c; ulimit -d`);
+    assert.ok(!outcome.stdout.includes('took it'));
+    assert.match(outcome.stdout, /\n0\n4194304\n$/);
+  });
+
   test('processes of this machine are not visible', async () => {
     const outcome = await inside('ls /proc | grep -c "^[0-9]*$"');
     assert.ok(Number(outcome.stdout) < 10, outcome.stdout);

@@ -11,6 +11,8 @@ const SHM_BYTES = 16 * 1024 * 1024;
 const ID_INSIDE = '1000';
 const PROBE_MS = 10_000;
 const NO_FOLDER = '/';
+// No core files, 4 GiB of data per process, 2048 processes (the last one binds everyone but root).
+const LIMITS = 'ulimit -c 0; ulimit -d 4194304; ulimit -u 2048';
 
 export interface ShellOptions {
   /** For a shell: bash where there is one. */
@@ -93,7 +95,7 @@ async function probe(program: string | undefined): Promise<string | undefined> {
 function inSandbox(program: string, options: ShellOptions & { network: boolean }) {
   return {
     command: program,
-    args: [...sandboxArguments(options), '--', shell(), '-c', options.command],
+    args: [...sandboxArguments(options), '--', ...limited(options.command)],
     cwd: '/',
     // Not only --clearenv: the first process inside is bubblewrap itself, and /proc/1/environ shows what it was given.
     env: {},
@@ -142,6 +144,12 @@ function systemFolder(path: string): string[] {
   const info = lstatSync(path, { throwIfNoEntry: false });
   if (!info) return [];
   return info.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+}
+
+/** A shell that lowers its limits and then becomes the one that runs the command. A limit it cannot set it leaves. */
+function limited(command: string): string[] {
+  const program = shell();
+  return [program, '-c', `{ ${LIMITS}; } 2>/dev/null; exec "$0" -c "$1"`, program, command];
 }
 
 const shell = (): string => (existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh');
