@@ -12,7 +12,7 @@ import type { Outbox } from './outbox/outbox.ts';
 import { attemptParts, openOutbox } from './run-parts.ts';
 import { startRetention } from './runs/retention.ts';
 import { createWorker, type Worker } from './runs/worker.ts';
-import { ensurePrivateDirectory, homeProblem, writeFileAtomic } from './system/files.ts';
+import { ensurePrivateDirectory, homeProblem, makePrivate, writeFileAtomic } from './system/files.ts';
 import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
 import { createJsonLog, type LogSink } from './system/json-log.ts';
 import { createLifecycle, type Lifecycle } from './system/lifecycle.ts';
@@ -158,12 +158,12 @@ async function openWorker(app: App, outbox: Outbox): Promise<Worker> {
 }
 
 async function prepareHome(paths: HomePaths): Promise<void> {
-  for (const folder of [paths.home, paths.logs]) {
-    try {
-      await ensurePrivateDirectory(folder);
-    } catch (error) {
-      throw homeProblem(folder, error);
-    }
+  try {
+    for (const folder of [paths.home, paths.logs]) await ensurePrivateDirectory(folder);
+    // Written by hand with an editor, these begin their life readable for everyone.
+    for (const file of [paths.config, paths.env, paths.subscriptions]) await makePrivate(file);
+  } catch (error) {
+    throw homeProblem(paths.home, error);
   }
 }
 

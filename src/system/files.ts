@@ -34,11 +34,24 @@ export function writeFileAtomic(path: string, text: string): void {
 /** Creates the folder for its owner only, or takes away what others may do in it. */
 export async function ensurePrivateDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
+  await restrict(path, DIRECTORY_MODE);
+}
+
+/** Takes away what others may do with a file, if there is one. */
+export async function makePrivate(path: string): Promise<void> {
+  try {
+    await restrict(path, FILE_MODE);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function restrict(path: string, allowed: number): Promise<void> {
   const { mode, uid } = await stat(path);
   const open = (mode & 0o077) !== 0;
-  // A sticky folder (/tmp) is shared on purpose and a stranger's folder is not ours to close.
+  // A sticky folder (/tmp) is shared on purpose, and what belongs to a stranger is not ours to close.
   const shared = (mode & 0o1000) !== 0 || (process.getuid !== undefined && uid !== process.getuid());
-  if (open && !shared) await chmod(path, DIRECTORY_MODE);
+  if (open && !shared) await chmod(path, allowed);
 }
 
 /** The text of a file, or undefined when there is none. */

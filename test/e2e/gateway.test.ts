@@ -20,13 +20,14 @@ function newHome(): SvcHome {
 
 test('a fresh home gets a gateway on loopback that answers /health, private files and no webhooks', async () => {
   const home = newHome();
+  writeFileSync(join(home.path, '.env'), '# nothing\n', { mode: 0o644 });
   const gateway = await home.startGateway();
   assert.match(gateway.url, /^http:\/\/127\.0\.0\.1:/);
   const health = await fetch(`${gateway.url}/health`);
   assert.deepEqual([health.status, await health.json()], [200, { status: 'ok', platform: 'webhook' }]);
   assert.equal((await fetch(`${gateway.url}/webhooks/any`, { method: 'POST', body: '{}' })).status, 404);
   assert.equal(statSync(home.path).mode & 0o777, 0o700);
-  for (const file of ['svc.db', 'gateway.json', 'gateway.lock', 'logs/gateway.log']) {
+  for (const file of ['.env', 'svc.db', 'gateway.json', 'gateway.lock', 'logs/gateway.log']) {
     assert.equal(statSync(join(home.path, file)).mode & 0o077, 0, file);
   }
   assert.equal(await gateway.end(), 0);
