@@ -63,9 +63,6 @@ export interface AgentParts {
   readonly skills: Skills;
   readonly toolbox: Toolbox;
   readonly servers: McpServers;
-  readonly folders: WorkFolders;
-  /** What a person's chat gets. */
-  chatTools(sessionId: string): ReturnType<Toolbox['resolve']>;
   conversation(): Promise<ConversationDeps>;
   /** The slash commands of a chat; `current` is its conversation at the time of the call. */
   slashCommands(current: () => Conversation): readonly SlashCommand[];
@@ -117,8 +114,6 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
     skills,
     toolbox,
     servers,
-    folders,
-    chatTools,
     conversation: async () => ({
       store: await house.store(),
       now: house.clock.now,
@@ -132,6 +127,7 @@ export async function openAgentParts(house: House, options: { outbox: boolean })
           now: house.clock.now(),
           ...(config.agent.instructions === undefined ? {} : { instructions: config.agent.instructions }),
           untrusted: false,
+          attended: true,
           sections: listed === undefined ? [] : [listed],
         });
       },
