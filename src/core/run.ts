@@ -31,6 +31,8 @@ export interface RunSource {
 
 /** How the run is to be carried out. Fixed when the run is queued: nothing in a payload can change it later. */
 export interface RunSettings {
+  /** What messages call it where the source's own name means nothing to people (the name of a job). */
+  title?: string;
   /** Shown to the model before the prompt; loaded when the run starts. */
   skills: string[];
   /** The operator's own words (a route's template). They stand outside the fence that holds an untrusted prompt. */

@@ -29,7 +29,7 @@ export async function raiseAlarms(deps: ExpectationDeps, now: number): Promise<v
       const text = alarmText(job, now);
       const messages = addresses.map((address) => ({
         id: deps.newId('dlv'),
-        source: job.id,
+        source: job.name,
         address,
         text,
         createdAt: now,

@@ -32,6 +32,7 @@ export function runOf(job: Job, slot: FiringSlot, runId: string, now: number): N
     source: { kind: 'job', name: job.id, ref: String(slot.dueAt) },
     prompt: outside.length > 0 ? outside.join('\n\n') : words,
     settings: {
+      title: job.name,
       skills: options.skills,
       ...(outside.length > 0 && { instructions: words }),
       toolsets: options.toolsets ?? [TOOLSET],

@@ -32,11 +32,11 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       return jobHouse({ store, start: era, ...options });
     };
     const states = (slots: readonly Slot[]): string[] => slots.map(({ state }) => state);
-    const messagesAbout = async (jobId: string): Promise<string[]> => {
+    const messagesAbout = async (name: string): Promise<string[]> => {
       const { deliveries } = await store.read(listDeliveries({ limit: 1000 }));
       const texts = [];
       for (const { id, source } of deliveries.reverse()) {
-        const text = source === jobId ? (await store.read(getDelivery({ id })))?.text : undefined;
+        const text = source === name ? (await store.read(getDelivery({ id })))?.text : undefined;
         if (text !== undefined) texts.push(text);
       }
       return texts;
@@ -163,7 +163,7 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       assert.equal(paused.enabled, false);
       assert.equal(paused.failures, 10);
       assert.match(paused.pauseReason ?? '', /after 10 failures in a row.*the model said no/s);
-      const told = await messagesAbout(job.id);
+      const told = await messagesAbout(job.name);
       assert.equal(told.filter((text) => text.includes('Paused by itself')).length, 1);
       assert.equal(told.filter((text) => text === 'the model said no').length, 10, 'every failure is reported');
       await jobs.resume(job.id);
@@ -172,7 +172,7 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       await answerAll({ answer: 'fine', silent: true });
       const well = await jobs.find(job.id);
       assert.deepEqual([well.failures, well.lastStatus, well.alarm], [0, 'ran', undefined]);
-      assert.equal((await messagesAbout(job.id)).filter((text) => text.includes('works again')).length, 1);
+      assert.equal((await messagesAbout(job.name)).filter((text) => text.includes('works again')).length, 1);
       await jobs.remove(job.id);
     });
 
@@ -199,13 +199,15 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
         await scheduler.tick();
         await answerAll({ error: 'down' });
       }
-      const alarms = (await messagesAbout(job.id)).filter((text) => text.includes('should succeed at least every 3 h'));
+      const alarms = (await messagesAbout(job.name)).filter((text) =>
+        text.includes('should succeed at least every 3 h'),
+      );
       assert.equal(alarms.length, 1);
       assert.match(alarms[0] ?? '', /never succeeded.*Last error: .*down/s);
       clock.pass(HOUR);
       await scheduler.tick();
       await answerAll({ answer: 'up', silent: true });
-      assert.equal((await messagesAbout(job.id)).filter((text) => text.includes('works again')).length, 1);
+      assert.equal((await messagesAbout(job.name)).filter((text) => text.includes('works again')).length, 1);
       assert.equal((await jobs.find(job.id)).alarmAt, clock.now() + 3 * HOUR);
       await jobs.remove(job.id);
     });
@@ -246,7 +248,7 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       assert.deepEqual(states(slots), ['failed', 'gated']);
       assert.ok(slots.every(({ runId }) => runId === undefined));
       assert.equal((await jobs.find(job.id)).failures, 1);
-      assert.match((await messagesAbout(job.id)).join('\n'), /its script failed. It ended with exit code 3/);
+      assert.match((await messagesAbout(job.name)).join('\n'), /its script failed. It ended with exit code 3/);
       await jobs.remove(job.id);
     });
 
@@ -270,7 +272,7 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       const [slot] = await later.jobs.slots(job, 1);
       assert.equal(slot?.state, 'failed');
       assert.match(slot?.reason ?? '', /unknown, so it is not started again/);
-      assert.match((await messagesAbout(job.id)).join('\n'), /ended before the script did/);
+      assert.match((await messagesAbout(job.name)).join('\n'), /ended before the script did/);
       assert.equal(started, 1);
       await later.jobs.remove(job.id);
     });

@@ -42,7 +42,7 @@ export interface Scheduler {
 }
 
 /** The longest sleep: how soon a jump of the clock and the changes of other processes are noticed. */
-const MAX_SLEEP_MS = 5000;
+const MAX_SLEEP_MS = 2000;
 const RETRY_MS = 2000;
 /** Small transactions, so that webhooks are stored in between. */
 const BATCH = 500;
@@ -167,7 +167,7 @@ function recordingOf(job: Job, now: number, delay: string, newId: NewId): Record
     // Nothing will come of it later, so somebody has to hear of it now.
     const text = `Job "${job.name}" was due at ${showInstant(job.tz, nextRunAt)} and was missed. ${plan.passed.reason}`;
     for (const address of addressesOf(job)) {
-      messages.push({ id: newId('dlv'), source: jobId, address, text, createdAt: now });
+      messages.push({ id: newId('dlv'), source: job.name, address, text, createdAt: now });
     }
   }
   return {

@@ -8,11 +8,11 @@ import type { Clock, NewId } from '../core/time.ts';
 import {
   claimScripts,
   finishScript,
-  lostScripts,
   renewScript,
   type ScriptEnd,
   type ScriptEnding,
   type ScriptTask,
+  scriptWork,
 } from '../store/slot-scripts.ts';
 import type { Store } from '../store/store.ts';
 import { addressesOf, runOf } from './fire.ts';
@@ -52,9 +52,10 @@ export function createScripts(deps: ScriptsDeps): Scripts {
   const running = new Set<Promise<void>>();
 
   async function look(only?: { jobId: string; dueAt: number }): Promise<void> {
-    await endLost();
+    const { lost, waiting } = await store.read(scriptWork({ now: clock.now(), owner }));
+    for (const task of lost) await endLost(task);
     const limit = CONCURRENCY - running.size;
-    if (limit <= 0 || stopped.signal.aborted) return;
+    if (!waiting || limit <= 0 || stopped.signal.aborted) return;
     const tasks = await store.write(
       claimScripts({ owner, now: clock.now(), leaseMs: LEASE_MS, limit, ...(only && { only }) }),
     );
@@ -88,7 +89,16 @@ export function createScripts(deps: ScriptsDeps): Scripts {
     const { jobId, dueAt } = task.slot;
     const addresses = addressesOf(task.job);
     const uniqueId = randomBytes(4).toString('hex');
-    const ending: ScriptEnding = { jobId, dueAt, holder, end, addresses, uniqueId, at: clock.now() };
+    const ending: ScriptEnding = {
+      jobId,
+      jobName: task.job.name,
+      dueAt,
+      holder,
+      end,
+      addresses,
+      uniqueId,
+      at: clock.now(),
+    };
     for (;;) {
       try {
         const held = await store.write(finishScript(ending));
@@ -119,12 +129,9 @@ export function createScripts(deps: ScriptsDeps): Scripts {
     }
   }
 
-  async function endLost(): Promise<void> {
-    const now = clock.now();
-    for (const task of await store.read(lostScripts({ now, owner }))) {
-      log.error('A script was lost with its process', { job: task.job.id, due: task.slot.dueAt });
-      await finish(task, failure(task, LOST), { leaseOverBy: now });
-    }
+  async function endLost(task: ScriptTask): Promise<void> {
+    log.error('A script was lost with its process', { job: task.job.id, due: task.slot.dueAt });
+    await finish(task, failure(task, LOST), { leaseOverBy: clock.now() });
   }
 
   async function idle(): Promise<void> {

@@ -10,6 +10,7 @@ import { type Row, type Steps, sql } from './operation.ts';
 
 export interface SlotEnd {
   jobId: string;
+  jobName: string;
   dueAt: number;
   state: FinalSlotState;
   /** Added to what the slot says about its start. */
@@ -26,12 +27,16 @@ export interface SlotEnd {
 
 /** Ends the slot of a run that a job started. Called in the transaction that ends the run. */
 export function* jobRunEnded(run: Run): Steps<void> {
-  const { rows } = yield* sql('SELECT job_id, due_at, late FROM job_slots WHERE run_id = $1', run.id);
+  const { rows } = yield* sql(
+    'SELECT s.job_id, s.due_at, s.late, jobs.name FROM job_slots s JOIN jobs ON jobs.id = s.job_id WHERE s.run_id = $1',
+    run.id,
+  );
   const slot = rows[0];
   if (!slot) return;
   const worked = run.state === 'delivered' || run.state === 'silent';
   yield* endSlot({
     jobId: String(slot.job_id),
+    jobName: String(slot.name),
     dueAt: Number(slot.due_at),
     state: worked ? (slot.late === 1 ? 'late' : 'ran') : 'failed',
     reason: reasonOf(run),
@@ -107,7 +112,7 @@ export function* tell(end: SlotEnd, addresses: readonly Address[], text: string,
   for (const [index, address] of addresses.entries()) {
     // Sorted by time like every id, and after the messages of the run itself, which end in the same millisecond.
     const id = `dlv_${sortableDigits(end.at, TIME_DIGITS)}zzz${end.uniqueId}${what}${index}`;
-    yield* insertDelivery({ id, source: end.jobId, address, text, createdAt: end.at });
+    yield* insertDelivery({ id, source: end.jobName, address, text, createdAt: end.at });
   }
 }
 

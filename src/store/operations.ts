@@ -35,7 +35,7 @@ import {
   readSession,
   takeUnshown,
 } from './sessions.ts';
-import { claimScripts, finishScript, lostScripts, renewScript } from './slot-scripts.ts';
+import { claimScripts, finishScript, renewScript, scriptWork } from './slot-scripts.ts';
 import { dueJobs, fireSlot, nextWakeAt, pruneSlots, recordSlots, slotsAround, slotsOf } from './slots.ts';
 
 const definitions: readonly OperationDefinition<never, unknown>[] = [
@@ -69,13 +69,13 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   fireSlot,
   jobNamesLike,
   listJobs,
-  lostScripts,
   nextWakeAt,
   pruneSlots,
   raiseAlarm,
   recordSlots,
   removeJob,
   renewScript,
+  scriptWork,
   slotsAround,
   slotsOf,
   cancelRun,

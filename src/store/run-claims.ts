@@ -275,6 +275,13 @@ function* insertMessages(run: Run, text: string, ids: readonly string[], at: num
   for (const [index, address] of run.addresses.entries()) {
     const id = ids[index];
     if (id === undefined) throw new Error(`A message of ${run.id} has no id.`);
-    yield* insertDelivery({ id, runId: run.id, source: run.source.name, address, text, createdAt: at });
+    yield* insertDelivery({
+      id,
+      runId: run.id,
+      source: run.settings.title ?? run.source.name,
+      address,
+      text,
+      createdAt: at,
+    });
   }
 }

@@ -80,6 +80,7 @@ export type ScriptEnd =
 
 export interface ScriptEnding {
   jobId: string;
+  jobName: string;
   dueAt: number;
   /** Who ran the script; or, when that process is gone, that its lease was over by then. */
   holder: { owner: string } | { leaseOverBy: number };
@@ -112,21 +113,28 @@ export const finishScript = defineOperation('slots.finish_script', function* (in
   return true;
 });
 
-/** Slots whose process is gone: their lease is over, and they do not belong to the asking process. */
-export const lostScripts = defineOperation(
-  'slots.lost_scripts',
-  function* (input: { now: number; owner: string }): Steps<ScriptTask[]> {
+export interface ScriptWork {
+  /** Slots whose process is gone: their lease is over, and they do not belong to the asking process. */
+  lost: ScriptTask[];
+  waiting: boolean;
+}
+
+/** What there is to do for whoever runs scripts. Asked all the time, so it only reads. */
+export const scriptWork = defineOperation(
+  'slots.script_work',
+  function* (input: { now: number; owner: string }): Steps<ScriptWork> {
     const { rows } = yield* sql(
       `SELECT * FROM job_slots WHERE state = 'scripting' AND lease_until < $1 AND owner <> $2 ORDER BY due_at LIMIT 100`,
       input.now,
       input.owner,
     );
-    const tasks: ScriptTask[] = [];
+    const lost: ScriptTask[] = [];
     for (const row of rows) {
       const job = yield* sql('SELECT * FROM jobs WHERE id = $1', row.job_id ?? null);
-      if (job.rows[0]) tasks.push({ job: jobOf(job.rows[0]), slot: slotOf(row) });
+      if (job.rows[0]) lost.push({ job: jobOf(job.rows[0]), slot: slotOf(row) });
     }
-    return tasks;
+    const waiting = yield* sql(`SELECT 1 AS one FROM job_slots WHERE state = 'waiting' LIMIT 1`);
+    return { lost, waiting: waiting.rows.length > 0 };
   },
 );
 

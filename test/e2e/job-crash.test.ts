@@ -91,7 +91,7 @@ async function check(home: string, what: string): Promise<void> {
       `no run is left behind; ${say}`,
     );
     const { deliveries } = await store.read(listDeliveries({ limit: 1000 }));
-    const told = deliveries.filter(({ source }) => source === job.id).length;
+    const told = deliveries.filter(({ source }) => source === job.name).length;
     assert.equal(told, slots.filter(({ state }) => state === 'failed').length, `every failure is told once; ${say}`);
   }
   const starts = (await readFile(join(home, 'starts'), 'utf8')).trim().split('\n');
