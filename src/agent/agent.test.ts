@@ -288,3 +288,43 @@ test('a request that the server finds too long is shortened and sent once more',
   const compacted = steps.find((step) => step.kind === 'compacted');
   assert.match(compacted?.kind === 'compacted' ? compacted.summary : '', /User: What is 1 \+ 2/);
 });
+
+test('wherever it dies, a resumed task gives the same answer and carries out no call twice', async () => {
+  const answer = async (recorded: readonly Step[], diesAt: number, ran: string[]) => {
+    const noting = defineTool({
+      ...adder,
+      run: async ({ a, b }) => {
+        ran.push(`${a}+${b}`);
+        return { output: String(a + b) };
+      },
+    });
+    // What the model says depends only on the conversation, as with a real one.
+    const model: Model = {
+      label: 'm',
+      contextLength: undefined,
+      complete: async ({ messages }) => {
+        const results = messages.filter((message) => message.role === 'tool').length;
+        if (results === 0) return calls(add('x', 1, 1), add('x', 2, 2), { id: 'y', name: 'nonsense', arguments: {} });
+        return results < 5 ? calls(add('x', results, results)) : says('done');
+      },
+    };
+    const { task } = trial({ model, tools: [noting], recorded });
+    const stored = [...recorded];
+    task.record = async (step) => {
+      if (stored.length === diesAt) throw new Error('killed');
+      stored.push(step);
+    };
+    const result = await runAgent(task).catch(() => undefined);
+    return { result, stored };
+  };
+  const whole = await answer([], Number.POSITIVE_INFINITY, []);
+  assert.equal(whole.result?.kind, 'answer');
+  for (let diesAt = 0; diesAt < whole.stored.length; diesAt += 1) {
+    const ran: string[] = [];
+    const dead = await answer([], diesAt, ran);
+    assert.equal(dead.result, undefined);
+    const resumed = await answer(dead.stored, Number.POSITIVE_INFINITY, ran);
+    assert.equal(resumed.result?.kind === 'answer' && resumed.result.text, 'done', `died at ${diesAt}`);
+    assert.deepEqual(ran.toSorted(), [...new Set(ran)].toSorted(), `died at ${diesAt}: ${ran}`);
+  }
+});

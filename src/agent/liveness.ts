@@ -108,8 +108,7 @@ async function look(options: LivenessOptions, known: Probe | undefined, signal: 
   for (const probe of known ? [known] : PROBES) {
     const url = options.origin + probe.path;
     const reply = await options.call({ method: 'GET', url, headers: options.headers, timeoutMs: ANSWER_MS, signal });
-    if (reply.kind === 'not_sent') return { refused: true };
-    if (reply.kind === 'no_answer') return { refused: false };
+    if (reply.kind !== 'answer') return { refused: reply.kind === 'not_sent' };
     const state = probe.read(reply.status, reply.json, reply.text, options.model);
     if (state) return { state, probe, refused: false };
   }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { chunk, DONE, event, type ScriptedReply, SSE_HEADERS } from '../../../test/support/model-server.ts';
 import { failed, sse, textOf, trial } from '../../../test/support/model-trial.ts';
+import type { Chunk } from './chat-chunk.ts';
+import { readChatStream } from './chat-stream.ts';
+import { WireFault } from './wire-fault.ts';
 
 test('a server that ignores the wish to stream and answers in one piece is understood', async (t) => {
   const whole: ScriptedReply = {
@@ -241,4 +245,46 @@ test('an answer cut at the token limit is told, and its last call is not mended 
   const reply = await ask();
   assert.match((reply.kind === 'message' && reply.toolCalls[0]?.rawArguments) || '', /cut off/);
   assert.match(notices.join(), /max_tokens/);
+});
+
+const answerOf = (bytes: Uint8Array, cuts: readonly number[]): string => {
+  const chunks: Chunk[] = [];
+  const stream = readChatStream((one) => chunks.push(one));
+  const ends = [...new Set(cuts.map((at) => at % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  let from = 0;
+  for (const to of [...ends, bytes.length]) {
+    stream.push(bytes.subarray(from, to));
+    from = to;
+  }
+  stream.end();
+  return chunks.map((one) => one.text).join('');
+};
+
+test('however the bytes are cut into packets, the same text arrives', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme' })), fc.array(fc.nat()), (words, cuts) => {
+      const text = words.map((word) => word.toWellFormed());
+      const bytes = Buffer.from(text.map((content) => chunk({ content })).join('') + chunk({}, 'stop') + DONE);
+      assert.equal(answerOf(bytes, cuts), text.join(''));
+    }),
+  );
+});
+
+test('bytes that make no sense end in a fault of the wire, never in anything else', () => {
+  const noise = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.json().map((json) => Buffer.from(`data: ${json}\n\n`)),
+    fc.string().map((text) => Buffer.from(`data:${text}\n`)),
+  );
+  fc.assert(
+    fc.property(fc.array(noise), (pieces) => {
+      const stream = readChatStream(() => {});
+      try {
+        for (const piece of pieces) stream.push(piece);
+        stream.end();
+      } catch (error) {
+        assert.ok(error instanceof WireFault, String(error));
+      }
+    }),
+  );
 });

@@ -13,7 +13,7 @@ const TAGS = ['think', 'thinking', 'reasoning'] as const;
 const OPENERS = TAGS.map((tag) => `<${tag}>`);
 
 export function separateThinking(): ThinkingTags {
-  let state: 'start' | 'thinking' | 'text' = 'start';
+  let state: 'start' | 'thinking' | 'between' | 'text' = 'start';
   let held = '';
   let closer = '';
 
@@ -35,15 +35,22 @@ export function separateThinking(): ThinkingTags {
     const at = held.indexOf(closer);
     if (at >= 0) {
       const thought = held.slice(0, at);
-      held = held.slice(at + closer.length).trimStart();
-      state = 'text';
-      return [...piece('thinking', thought), ...release('text')];
+      held = held.slice(at + closer.length);
+      state = 'between';
+      return [...piece('thinking', thought), ...afterThinking()];
     }
     // The end of what is held may be the beginning of the closing tag.
     const keep = overlap(held, closer);
     const thought = held.slice(0, held.length - keep);
     held = held.slice(held.length - keep);
     return piece('thinking', thought);
+  };
+
+  /** The empty lines between thought and answer belong to neither. */
+  const afterThinking = (): Piece[] => {
+    held = held.trimStart();
+    if (held !== '') state = 'text';
+    return release('text');
   };
 
   const release = (kind: Piece['kind']): Piece[] => {
@@ -57,6 +64,7 @@ export function separateThinking(): ThinkingTags {
       if (state === 'text' && held === '') return piece('text', delta);
       held += delta;
       if (state === 'start') return atStart();
+      if (state === 'between') return afterThinking();
       return state === 'thinking' ? inThinking() : release('text');
     },
     end: () => release(state === 'thinking' ? 'thinking' : 'text'),
