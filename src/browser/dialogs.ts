@@ -20,7 +20,12 @@ export function dialogOpened(state: BrowserState, opening: Omit<Dialog, 'id' | '
   const next = withOverlap({ ...state, dialogCount: state.dialogCount + 1 }, dialog);
   const { policy } = state.settings;
   const opened = next.pendingDialogs.at(-1);
-  if (policy === 'must_respond' || opened === undefined) return unchanged(next);
+  if (opened === undefined) return unchanged(next);
+  // A question whether to leave is for the agent even then.
+  if (state.pages.get(opening.pageId)?.leaving && opening.type !== 'beforeunload') {
+    return answerDialog(next, opened, { by: 'agent', accept: false, promptText: undefined }, opening.openedAt);
+  }
+  if (policy === 'must_respond') return unchanged(next);
   return answerDialog(
     next,
     opened,

@@ -46,6 +46,7 @@ export function frameNavigated(
     frames: withEntry(current.frames, frame.id, navigated),
     loading: restored ? 'done' : 'document',
     crashed: false,
+    leaving: false,
     answers: { kind: 'yes' },
   };
   // A restored document announces none of its frames.
@@ -89,9 +90,16 @@ export function frameTreeKnown(state: BrowserState, page: Page, session: Session
     childFrames?.forEach(visit);
   };
   visit(tree);
-  const rootFrameId = session.kind === 'page' ? tree.frame.id : page.rootFrameId;
-  const answers = session.kind === 'page' ? ({ kind: 'yes' } as const) : page.answers;
-  return withPage(state, { ...page, frames, rootFrameId, answers });
+  if (session.kind !== 'page') return withPage(state, { ...page, frames });
+  // A document that came while nobody listened yet.
+  const isNew = page.frames.get(tree.frame.id)?.loaderId !== tree.frame.loaderId;
+  return withPage(state, {
+    ...page,
+    frames,
+    rootFrameId: tree.frame.id,
+    answers: { kind: 'yes' },
+    leaving: page.leaving && !isNew,
+  });
 }
 
 function frameFrom(frame: Protocol.Page.Frame, session: Session, old: Frame | undefined): Frame {

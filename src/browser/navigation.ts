@@ -12,6 +12,7 @@ const LOAD_MS = 15_000;
 const RESOURCES_MS = 1500;
 /** An action that leads elsewhere starts to do so within this time. */
 const REACTION_MS = 120;
+const NOWHERE = 'data:,';
 
 /** Rejects with `invalid_input` for text that is no address. `example.org/x` means https. */
 export function readAddress(text: string): string {
@@ -50,17 +51,25 @@ export async function pageForNavigation(browser: TaskBrowser, signal: AbortSigna
   const { supervisor } = browser;
   await supervisor.ready(signal);
   const current = browser.state.pages.get(browser.state.currentPageId ?? '');
-  return current ?? openTab(browser, 'about:blank');
+  return current === undefined ? openTab(browser, 'about:blank') : listeningTo(browser, current);
 }
 
 export async function navigate(browser: TaskBrowser, page: Page, url: string): Promise<Record<string, unknown>> {
   const { supervisor } = browser;
   const seen = browser.state.dialogCount;
+  const options = { sessionId: page.sessionId, deadlineMs: 0 };
+  const hop = isAsking(browser.state, page.id, supervisor.now());
   // A held bridge request would stall the navigation, and a native dialog would be closed by it anyway.
   supervisor.decide({ kind: 'leave_page', pageId: page.id, at: supervisor.now() });
+  // A page that asks again and again never lets go of its process, and a page of the same site would wait for that
+  // process for ever. A page of no site gets another one.
+  if (hop) await supervisor.call('Page.navigate', { url: NOWHERE }, { ...options, deadlineMs: LOAD_MS });
   const before = browser.state.pages.get(page.id)?.frames.get(page.rootFrameId)?.loaderId;
-  const reply = await supervisor.call('Page.navigate', { url }, { sessionId: page.sessionId, deadlineMs: 0 });
-  if (reply.errorText !== undefined) return explainFailure(browser, page, url, reply.errorText, seen);
+  const reply = await supervisor.call('Page.navigate', { url }, options);
+  if (reply.errorText !== undefined) {
+    supervisor.decide({ kind: 'stay_on_page', pageId: page.id, at: supervisor.now() });
+    return explainFailure(browser, page, url, reply.errorText, seen);
+  }
   if (reply.loaderId !== undefined) await arrived(browser, page.id, before);
   await loaded(browser, page.id);
   return whereabouts(browser, page.id);
@@ -70,7 +79,7 @@ export async function goBack(browser: TaskBrowser, page: Page): Promise<Record<s
   const { supervisor } = browser;
   const options = { sessionId: page.sessionId };
   const { entries, currentIndex } = await supervisor.call('Page.getNavigationHistory', undefined, options);
-  const entry = entries[currentIndex - 1];
+  const entry = entries.slice(0, Math.max(0, currentIndex)).findLast((one) => one.url !== NOWHERE);
   if (entry === undefined) {
     throw new SvcError('not_found', 'There is no page to go back to.', {
       help: 'Use browser_navigate with an address.',
@@ -128,7 +137,14 @@ export async function openTab(browser: TaskBrowser, url: string): Promise<Page> 
     throw new SvcError('timeout', 'The new tab did not appear.', { help: 'Look at the open tabs with browser_tabs.' });
   }
   supervisor.decide({ kind: 'select_page', pageId: targetId, at: supervisor.now() });
-  return page;
+  return listeningTo(browser, page);
+}
+
+/** A page that moves on before it took our set-up would tell us nothing of where it went. */
+async function listeningTo(browser: TaskBrowser, page: Page): Promise<Page> {
+  const isAsked = (state: BrowserState) => state.pages.get(page.id)?.answers.kind === 'asked';
+  await browser.supervisor.until((state) => !isAsked(state), LOAD_MS);
+  return browser.state.pages.get(page.id) ?? page;
 }
 
 export function findTab(browser: TaskBrowser, targetId: string): Page {
@@ -150,6 +166,16 @@ export async function closeTab(browser: TaskBrowser, page: Page): Promise<void> 
   supervisor.decide({ kind: 'leave_page', pageId: page.id, at: supervisor.now() });
   await supervisor.call('Target.closeTarget', { targetId: page.id });
   await supervisor.until((state) => !state.pages.has(page.id), REACTION_MS * 10);
+}
+
+/** A dialog is open, or closed so shortly ago that the next one may be on its way. */
+function isAsking(state: BrowserState, pageId: string, now: number): boolean {
+  const isHere = (dialog: { pageId: string; type: string }) =>
+    dialog.pageId === pageId && dialog.type !== 'beforeunload';
+  return (
+    state.pendingDialogs.some(isHere) ||
+    state.recentDialogs.some((dialog) => isHere(dialog) && now - dialog.closedAt < 500)
+  );
 }
 
 export async function whereabouts(browser: TaskBrowser, pageId: string): Promise<{ url: string; title: string }> {

@@ -31,8 +31,10 @@ export type SupervisorEvent = { at: number } & (
   | { kind: 'reply'; tag: ReplyTag; failed: boolean; result: unknown }
   | { kind: 'looked_up'; sessionId: string; requestId: string; allowed: boolean }
   | { kind: 'answer'; answer: DialogAnswer }
-  /** The agent leaves the page: what is open there is dismissed in its name. */
+  /** The agent leaves the page: what is open there, or opens until it is gone, is dismissed in its name. */
   | { kind: 'leave_page'; pageId: string }
+  /** It did not come to that. */
+  | { kind: 'stay_on_page'; pageId: string }
   | { kind: 'select_page'; pageId: string }
   | { kind: 'time' }
   | { kind: 'stop' }
@@ -73,7 +75,9 @@ function step(state: BrowserState, event: SupervisorEvent): Change {
     case 'answer':
       return dialogAnswered(state, event.answer, at);
     case 'leave_page':
-      return dismissAll(state, 'agent', at, event.pageId);
+      return dismissAll(withLeaving(state, event.pageId, true), 'agent', at, event.pageId);
+    case 'stay_on_page':
+      return unchanged(withLeaving(state, event.pageId, false));
     case 'select_page':
       return unchanged(state.pages.has(event.pageId) ? { ...state, currentPageId: event.pageId } : state);
     case 'time':
@@ -83,6 +87,11 @@ function step(state: BrowserState, event: SupervisorEvent): Change {
       return { state: { ...dismissed.state, link: { kind: 'stopped' } }, commands: dismissed.commands };
     }
   }
+}
+
+function withLeaving(state: BrowserState, pageId: string, leaving: boolean): BrowserState {
+  const page = state.pages.get(pageId);
+  return page === undefined ? state : withPage(state, { ...page, leaving });
 }
 
 function connected(state: BrowserState, at: number): Change {

@@ -29,6 +29,7 @@ export function attached(
       frames: new Map([[targetId, newFrame(targetId, undefined, sessionId, targetInfo.url)]]),
       loading: 'done',
       crashed: false,
+      leaving: false,
       answers: { kind: 'asked', until: at + PROBE_MS },
     };
     const session: Session = { id: sessionId, parentId, kind: 'page', targetId, pageId: targetId };

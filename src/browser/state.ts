@@ -61,6 +61,8 @@ export interface Page {
   frames: ReadonlyMap<string, Frame>;
   loading: 'document' | 'resources' | 'done';
   crashed: boolean;
+  /** The agent is on its way to another page: what this one still asks is dismissed. */
+  leaving: boolean;
   /**
    * `asked` until the page answered its first question. A page that does not answer holds a dialog that opened before
    * we came, or is busy: which one cannot be told from outside.

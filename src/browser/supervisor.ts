@@ -110,7 +110,7 @@ export class Supervisor {
   }
 
   /** Hands in what the agent decided. */
-  decide(event: Extract<SupervisorEvent, { kind: 'answer' | 'leave_page' | 'select_page' }>): void {
+  decide(event: Extract<SupervisorEvent, { kind: 'answer' | 'leave_page' | 'stay_on_page' | 'select_page' }>): void {
     this.#dispatch(event);
   }
 

@@ -30,6 +30,7 @@ interface InterruptedCall {
 /** How long an answered dialog waits for the call it had interrupted. */
 const FINISH_MS = 10_000;
 const CLOSE_MS = 10_000;
+const ACT_MS = 60_000;
 
 export class TaskBrowser {
   readonly kind = 'cdp';
@@ -57,16 +58,22 @@ export class TaskBrowser {
     throw new SvcError('not_found', 'No tab is open.', { help: 'Open one with browser_navigate.' });
   }
 
-  /** Runs one tool call on a page. Never rejects, and never outlasts a dialog that the page opens meanwhile. */
-  async act(tool: string, page: Page, work: () => Promise<Record<string, unknown>>): Promise<BrowserResult> {
+  /** Runs one tool call on a page. Never rejects, and never outlasts its deadline or a dialog that the page opens. */
+  async act(
+    tool: string,
+    page: Page,
+    work: () => Promise<Record<string, unknown>>,
+    deadlineMs = ACT_MS,
+  ): Promise<BrowserResult> {
     const seen = this.state.dialogCount;
     const opened = (state: BrowserState) => openedSince(state, seen, page);
     const finished = work().then(succeed, fail);
-    const done = new AbortController();
-    const interrupted = this.supervisor.until((state) => opened(state).length > 0, 2 ** 31 - 1, done.signal);
-    const outcome = await Promise.race([finished, interrupted.then(() => undefined)]);
-    done.abort();
-    if (outcome !== undefined) return outcome;
+    const outcome = await this.#race(finished, (state) => opened(state).length > 0, deadlineMs);
+    if (outcome.kind === 'finished') return outcome.result;
+    if (outcome.kind === 'late') {
+      const help = 'The page is busy or blocked. Take a browser_snapshot, or open it again with browser_navigate.';
+      return failure('timeout', `${tool} did not end within ${deadlineMs / 1000} s.`, help);
+    }
     const dialogs = opened(this.state);
     // Closed again in the same breath, by another client: the call simply goes on.
     if (dialogs.length === 0) return finished;
@@ -104,6 +111,8 @@ export class TaskBrowser {
     }
     const chosen = chooseDialog(this.state, dialogId);
     if ('success' in chosen) return chosen;
+    // Counted before the answer: the next dialog may open faster than the close of this one is told.
+    const seen = this.state.dialogCount;
     const answer = { dialogId: chosen.id, accept: action === 'accept', promptText };
     this.supervisor.decide({ kind: 'answer', answer, at: this.supervisor.now() });
     const isClosed = (state: BrowserState) => !state.pendingDialogs.some(({ id }) => id === chosen.id);
@@ -122,21 +131,29 @@ export class TaskBrowser {
     const note = chosen.unanswerable
       ? { note: 'Two dialogs were open at once and the browser lost this one: the page was reloaded instead.' }
       : {};
-    return { success: true, action, dialog, ...note, ...(await this.#finishInterrupted(chosen.pageId)) };
+    return { success: true, action, dialog, ...note, ...(await this.#finishInterrupted(chosen.pageId, seen)) };
+  }
+
+  /** The call, or what comes before its end. */
+  async #race(finished: Promise<BrowserResult>, interrupts: (state: BrowserState) => boolean, deadlineMs: number) {
+    const done = new AbortController();
+    const interrupted = this.supervisor.until(interrupts, deadlineMs, done.signal);
+    const outcome = await Promise.race([
+      finished.then((result) => ({ kind: 'finished', result }) as const),
+      interrupted.then((hit) => ({ kind: hit ? 'interrupted' : 'late' }) as const),
+    ]);
+    done.abort();
+    return outcome;
   }
 
   /** The result of the call that the dialog had interrupted, or the next dialog when that comes first. */
-  async #finishInterrupted(pageId: string): Promise<Record<string, unknown>> {
+  async #finishInterrupted(pageId: string, seen: number): Promise<Record<string, unknown>> {
     const call = this.#interrupted.get(pageId);
-    const seen = this.state.dialogCount;
     const page = this.state.pages.get(pageId);
     if (call === undefined) return {};
-    const done = new AbortController();
     const next = (state: BrowserState) => page !== undefined && openedSince(state, seen, page).length > 0;
-    const waited = this.supervisor.until(next, FINISH_MS, done.signal);
-    const result = await Promise.race([call.finished, waited.then(() => undefined)]);
-    done.abort();
-    if (result === undefined) {
+    const outcome = await this.#race(call.finished, next, FINISH_MS);
+    if (outcome.kind !== 'finished') {
       const dialogs = answerableDialogs(this.state).filter((dialog) => dialog.pageId === pageId);
       return {
         interrupted_call: { tool: call.tool, finished: false },
@@ -144,7 +161,7 @@ export class TaskBrowser {
       };
     }
     this.#interrupted.delete(pageId);
-    return { interrupted_call: { tool: call.tool, finished: true, result } };
+    return { interrupted_call: { tool: call.tool, finished: true, result: outcome.result } };
   }
 }
 

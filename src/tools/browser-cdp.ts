@@ -7,6 +7,8 @@ import { fail } from '../browser/task-browser.ts';
 import { browserTool } from './browser-tool.ts';
 
 const DEFAULT_TIMEOUT_S = 30;
+/** The call itself ends first and says more. */
+const GRACE_MS = 2000;
 
 export const createBrowserCdp = (browsers: Browsers) =>
   browserTool(browsers, {
@@ -40,12 +42,13 @@ export const createBrowserCdp = (browsers: Browsers) =>
       if (page === undefined) {
         return sendCall(browser, call, sessionId).then((result) => ({ success: true, ...echo, result }), fail);
       }
-      return browser.act('browser_cdp', page, async () => {
+      const work = async () => {
         const whole = method === 'Page.getFrameTree' && frame_id === undefined;
         return {
           ...echo,
           result: whole ? await wholeFrameTree(browser, page) : await sendCall(browser, call, sessionId),
         };
-      });
+      };
+      return browser.act('browser_cdp', page, work, deadlineMs + GRACE_MS);
     },
   });

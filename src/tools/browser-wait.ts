@@ -8,6 +8,8 @@ import { browserTool } from './browser-tool.ts';
 
 const LOOK_EVERY_MS = 200;
 const DEFAULT_TIMEOUT_S = 10;
+/** For the last look at the page. */
+const GRACE_MS = 10_000;
 
 export const createBrowserWait = (browsers: Browsers) =>
   browserTool(browsers, {
@@ -25,13 +27,18 @@ export const createBrowserWait = (browsers: Browsers) =>
       const forTime = text === undefined && text_gone === undefined && url === undefined;
       const end = performance.now() + timeout_s * 1000;
       let found = false;
-      const result = await browser.act('browser_wait', page, async () => {
-        while (performance.now() < end && !signal.aborted && !found) {
-          found = !forTime && (await isThere(browser, page.id, { text, text_gone, url }));
-          if (!found) await pause(Math.min(LOOK_EVERY_MS, Math.max(0, end - performance.now())), signal);
-        }
-        return { waited: forTime || found, ...(await whereabouts(browser, page.id)) };
-      });
+      const result = await browser.act(
+        'browser_wait',
+        page,
+        async () => {
+          while (performance.now() < end && !signal.aborted && !found) {
+            found = !forTime && (await isThere(browser, page.id, { text, text_gone, url }));
+            if (!found) await pause(Math.min(LOOK_EVERY_MS, Math.max(0, end - performance.now())), signal);
+          }
+          return { waited: forTime || found, ...(await whereabouts(browser, page.id)) };
+        },
+        timeout_s * 1000 + GRACE_MS,
+      );
       if (!result.success || forTime || found || 'interrupted' in result) return result;
       return failure(
         'timeout',

@@ -201,5 +201,10 @@ async function tidy(address: string): Promise<void> {
   const { targetId } = await client.call('Target.createTarget', { url: 'about:blank' });
   const old = targetInfos.filter((info) => info.type === 'page' && info.targetId !== targetId);
   await Promise.all(old.map((info) => client.call('Target.closeTarget', { targetId: info.targetId })));
+  for (let tries = 0; tries < 50; tries++) {
+    const { targetInfos: left } = await client.call('Target.getTargets');
+    if (left.filter((info) => info.type === 'page').length === 1) break;
+    await sleep(100);
+  }
   client.close();
 }

@@ -1,31 +1,23 @@
-// A fresh self-signed certificate for `localhost`, made by openssl: nothing secret lies in the repository, nothing expires.
+// A certificate for https sites of tests, made by the openssl of the machine and thrown away again.
 
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
-export interface Certificate {
-  key: string;
-  cert: string;
-}
-
-/** The reason to skip a test that needs one, or false. With SVC_E2E=required nothing is skipped: it fails. */
-export const noCertificates: string | false =
-  spawnSync('openssl', ['version']).status === 0 || process.env.SVC_E2E === 'required'
-    ? false
-    : 'the program openssl is not installed';
-
-export function makeCertificate(): Certificate {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-certificate-'));
+/** Undefined when there is no openssl. */
+export async function makeCertificate(): Promise<{ key: string; cert: string } | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-cert-'));
   const key = join(folder, 'key.pem');
   const cert = join(folder, 'cert.pem');
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  const files = ['-keyout', key, '-out', cert];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject, ...files], {
-    stdio: 'ignore',
-  });
-  const made = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  rmSync(folder, { recursive: true });
-  return made;
+  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  try {
+    await promisify(execFile)('openssl', [...words, '-subj', '/CN=test', '-keyout', key, '-out', cert]);
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+  } catch {
+    return undefined;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
