@@ -25,7 +25,7 @@ import {
   retryDelivery,
 } from './outbox.ts';
 import { claimOneRun, claimRun, failRun, recordStep, releaseRun, renewLease, storeAnswer } from './run-claims.ts';
-import { cancelRun, enqueueRun, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
+import { cancelRun, enqueueRow, getRun, listRuns, pruneRuns, retryRun, runCounts, stepsOf } from './runs.ts';
 import {
   appendToSession,
   deliverToSession,
@@ -81,7 +81,7 @@ const definitions: readonly OperationDefinition<never, unknown>[] = [
   cancelRun,
   claimOneRun,
   claimRun,
-  enqueueRun,
+  enqueueRow,
   failRun,
   getRun,
   listRuns,

@@ -25,32 +25,7 @@ export const claimDeliveries = defineOperation(
   function* ({ owner, now, leaseMs, limit, resting, probed }: ClaimDeliveries): Steps<Delivery[]> {
     // Two processes that pick at once would pick the same rows, or two messages of one chat.
     yield* lock('deliveries.claim');
-    const excluded = resting.length === 0 ? '' : `AND d.target NOT IN (${places(resting.length, 3)})`;
-    const due = `d.next_attempt_at <= $1 AND (d.state = 'waiting' OR (d.state = 'sending' AND d.lease_until < $1))`;
-    const heads = yield* sql(
-      // Walks from chat to chat along the index, however many messages wait in each.
-      `WITH RECURSIVE chats (order_key) AS (
-         SELECT MIN(order_key) FROM deliveries WHERE state IN ('waiting', 'sending')
-         UNION ALL
-         SELECT (SELECT MIN(n.order_key) FROM deliveries n
-                 WHERE n.state IN ('waiting', 'sending') AND n.order_key > chats.order_key)
-         FROM chats WHERE chats.order_key IS NOT NULL
-       )
-       SELECT d.id, d.target FROM chats JOIN deliveries d ON d.id =
-         (SELECT MIN(h.id) FROM deliveries h WHERE h.state IN ('waiting', 'sending') AND h.order_key = chats.order_key)
-       WHERE ${due} ${excluded} ORDER BY d.next_attempt_at, d.id LIMIT $2`,
-      now,
-      limit,
-      ...resting,
-    );
-    const loose = yield* sql(
-      `SELECT d.id, d.target FROM deliveries d WHERE d.state IN ('waiting', 'sending') AND d.order_key IS NULL AND ${due} ${excluded}
-       ORDER BY d.next_attempt_at, d.id LIMIT $2`,
-      now,
-      limit,
-      ...resting,
-    );
-    const ids = pick([...heads.rows, ...loose.rows], limit, probed);
+    const ids = pick(yield* claimable(now, limit, resting), limit, probed);
     if (ids.length === 0) return [];
     const { rows } = yield* sql(
       `UPDATE deliveries SET uncertain = CASE WHEN state = 'sending' THEN 1 ELSE uncertain END,
@@ -70,7 +45,7 @@ export const nextDue = defineOperation('deliveries.next_due', function* (_: Reco
 > {
   const waiting = yield* sql("SELECT MIN(next_attempt_at) AS due FROM deliveries WHERE state = 'waiting'");
   const leased = yield* sql("SELECT MIN(lease_until) AS due FROM deliveries WHERE state = 'sending'");
-  const times = [...waiting.rows, ...leased.rows].map((row) => row.due).filter((due) => typeof due === 'number');
+  const times = [...waiting.rows, ...leased.rows].flatMap((row) => (row.due === null ? [] : [Number(row.due)]));
   return times.length > 0 ? Math.min(...times) : undefined;
 });
 
@@ -189,6 +164,63 @@ export const pruneDeliveries = defineOperation(
     return changes;
   },
 );
+
+/** Due messages looked at before walking over the chats. */
+const MAX_LOOKED_AT = 64;
+
+/** Messages that may be taken, those first that are due the longest. */
+function* claimable(now: number, limit: number, resting: readonly string[]): Steps<Row[]> {
+  const excluded = resting.length === 0 ? '' : `AND d.target NOT IN (${places(resting.length, 3)})`;
+  const orphans = yield* sql(
+    `SELECT d.id, d.target FROM deliveries d WHERE d.state = 'sending' AND d.lease_until < $1 ${excluded}
+     ORDER BY d.lease_until, d.id LIMIT $2`,
+    now,
+    limit,
+    ...resting,
+  );
+  const waiting = yield* sql(
+    `SELECT w.id, w.target, CASE WHEN w.order_key IS NULL OR NOT EXISTS
+              (SELECT 1 FROM deliveries e
+               WHERE e.order_key = w.order_key AND e.id < w.id AND e.state IN ('waiting', 'sending'))
+            THEN 1 ELSE 0 END AS its_turn
+     FROM (SELECT d.id, d.target, d.order_key FROM deliveries d
+           WHERE d.state = 'waiting' AND d.next_attempt_at <= $1 ${excluded}
+           ORDER BY d.next_attempt_at, d.id LIMIT $2) w`,
+    now,
+    MAX_LOOKED_AT,
+    ...resting,
+  );
+  const found = [...orphans.rows, ...waiting.rows.filter((row) => row.its_turn === 1)];
+  if (found.length >= limit || waiting.rows.length < MAX_LOOKED_AT) return found;
+  return [...orphans.rows, ...(yield* headsOfChats(now, limit, excluded, resting))];
+}
+
+/** The same for deep queues: walks from chat to chat along the index, however many messages wait in each. */
+function* headsOfChats(now: number, limit: number, excluded: string, resting: readonly string[]): Steps<Row[]> {
+  const due = `d.state = 'waiting' AND d.next_attempt_at <= $1 ${excluded} ORDER BY d.next_attempt_at, d.id LIMIT $2`;
+  const heads = yield* sql(
+    `WITH RECURSIVE chats (order_key) AS (
+       SELECT MIN(order_key) FROM deliveries WHERE state IN ('waiting', 'sending')
+       UNION ALL
+       SELECT (SELECT MIN(n.order_key) FROM deliveries n
+               WHERE n.state IN ('waiting', 'sending') AND n.order_key > chats.order_key)
+       FROM chats WHERE chats.order_key IS NOT NULL
+     )
+     SELECT d.id, d.target FROM chats JOIN deliveries d ON d.id =
+       (SELECT MIN(h.id) FROM deliveries h WHERE h.state IN ('waiting', 'sending') AND h.order_key = chats.order_key)
+     WHERE ${due}`,
+    now,
+    limit,
+    ...resting,
+  );
+  const loose = yield* sql(
+    `SELECT d.id, d.target FROM deliveries d WHERE d.order_key IS NULL AND ${due}`,
+    now,
+    limit,
+    ...resting,
+  );
+  return [...heads.rows, ...loose.rows];
+}
 
 function pick(rows: readonly Row[], limit: number, probed: readonly string[]): string[] {
   const tried = new Set<string>();

@@ -3,7 +3,7 @@
 
 import type { NewRun, Run, RunSource, RunState } from '../core/run.ts';
 import type { Step } from '../core/step.ts';
-import { defineOperation, type Row, type SqlValue, type Steps, sql } from './operation.ts';
+import { defineOperation, type Operation, type Row, type SqlValue, type Steps, sql } from './operation.ts';
 import { selectPage } from './page.ts';
 import { moveRun, optional, runOf, sourceOf, UNCLAIMED } from './run-moves.ts';
 
@@ -38,8 +38,10 @@ export const runRow = (run: NewRun): SqlValue[] => [
   run.availableAt ?? run.createdAt,
 ];
 
-export const enqueueRun = defineOperation('runs.enqueue', function* (run: NewRun): Steps<void> {
-  yield* insertRun(run);
+export const enqueueRun = (run: NewRun): Operation<void> => enqueueRow(runRow(run));
+
+export const enqueueRow = defineOperation('runs.enqueue', function* (row: SqlValue[]): Steps<void> {
+  yield* insertRunRow(row);
 });
 
 export const getRun = defineOperation('runs.get', function* ({ id }: { id: string }): Steps<Run | undefined> {

@@ -20,7 +20,7 @@ CREATE TABLE deliveries (
   created_at BIGINT NOT NULL,
   ended_at BIGINT
 );
-CREATE INDEX deliveries_waiting ON deliveries (next_attempt_at) WHERE state = 'waiting';
+CREATE INDEX deliveries_waiting ON deliveries (next_attempt_at, id) WHERE state = 'waiting';
 CREATE INDEX deliveries_sending ON deliveries (lease_until) WHERE state = 'sending';
 CREATE INDEX deliveries_order ON deliveries (order_key, id) WHERE state IN ('waiting', 'sending');
 CREATE INDEX deliveries_run ON deliveries (run_id) WHERE run_id IS NOT NULL;

@@ -8,7 +8,7 @@ import { newRun } from '../../../test/support/new-run.ts';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
 import type { SvcError } from '../../core/errors.ts';
 import { openStore } from '../open.ts';
-import { claimRun } from '../run-claims.ts';
+import { claimRun, recordStep } from '../run-claims.ts';
 import { enqueueRun, listRuns, runCounts } from '../runs.ts';
 
 const newFile = (): string => join(tempFolder(), 'svc.db');
@@ -106,8 +106,9 @@ test('the queue in front of the writer is bounded by bytes', async () => {
 
 test('an input that cannot cross to the writer fails alone', async () => {
   const store = await openStore({ file: newFile() }, { mode: 'threaded' });
-  const broken = { ...newRun(), surprise: () => {} };
-  const results = await Promise.allSettled([store.write(enqueueRun(broken)), store.write(enqueueRun(newRun()))]);
+  const surprise = { kind: 'tool_started', callId: (() => {}) as unknown as string } as const;
+  const broken = recordStep({ runId: 'run', attempt: 1, seq: 1, step: surprise, at: 1 });
+  const results = await Promise.allSettled([store.write(broken), store.write(enqueueRun(newRun()))]);
   assert.deepEqual(
     results.map(({ status }) => status),
     ['rejected', 'fulfilled'],
