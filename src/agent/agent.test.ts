@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { z } from 'zod';
+import { adder } from '../../test/support/adder.ts';
 import type { Step, ToolCall } from '../core/step.ts';
 import { type AgentEvent, type AgentTask, runAgent } from './agent.ts';
 import type { Model, ModelReply, ModelRequest } from './model.ts';
@@ -33,15 +33,6 @@ function scripted(replies: readonly ModelReply[], contextLength?: number): Model
     },
   };
 }
-
-const adder: Tool = defineTool({
-  name: 'add',
-  description: 'Adds two numbers.',
-  input: z.object({ a: z.number(), b: z.number() }),
-  toolsets: [],
-  parallel: true,
-  run: async ({ a, b }) => ({ output: String(a + b) }),
-});
 
 interface Trial {
   replies?: readonly ModelReply[];

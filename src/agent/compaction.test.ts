@@ -13,6 +13,13 @@ const taskWith = (
   return { system: '', tools: [], model, context: { signal: new AbortController().signal } };
 };
 
+const SUMMARY: ModelReply = {
+  kind: 'message',
+  text: 'SUMMARY',
+  toolCalls: [],
+  usage: { inputTokens: 1, outputTokens: 1 },
+};
+
 const turn = (n: number, size = 400): Message[] => [
   { role: 'assistant', content: '', toolCalls: [{ id: `c${n}`, name: 'read', arguments: { n } }] },
   { role: 'tool', callId: `c${n}`, name: 'read', content: 'x'.repeat(size), failed: false },
@@ -50,12 +57,7 @@ test('a model that cannot summarise gets a summary made by rule, with the prompt
 
 test('after it, turns alternate: the summary stands in one user message with the prompt, then an answer', async () => {
   const messages = session(20);
-  const task = taskWith(1500, {
-    kind: 'message',
-    text: 'SUMMARY',
-    toolCalls: [],
-    usage: { inputTokens: 1, outputTokens: 1 },
-  });
+  const task = taskWith(1500, SUMMARY);
   const conversation = startConversation(messages);
   conversation.add(await compact(planCompaction(messages, task) ?? assert.fail(), task));
   const [first, second] = conversation.messages;
@@ -71,12 +73,7 @@ test('a kept question of a person stays the last word', async () => {
     { role: 'assistant', content: 'Done.', toolCalls: [] },
     { role: 'user', content: 'And now?' },
   ];
-  const task = taskWith(700, {
-    kind: 'message',
-    text: 'SUMMARY',
-    toolCalls: [],
-    usage: { inputTokens: 1, outputTokens: 1 },
-  });
+  const task = taskWith(700, SUMMARY);
   const conversation = startConversation(messages);
   conversation.add(await compact(planCompaction(messages, task) ?? assert.fail(), task));
   assert.match(conversation.messages.findLast((message) => message.role === 'user')?.content ?? '', /And now\?$/);

@@ -6,12 +6,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import { type AgentEvent, type AgentResult, runAgent } from '../../src/agent/agent.ts';
 import { createModels } from '../../src/agent/models.ts';
-import { defineTool } from '../../src/agent/tool.ts';
 import { type ConfigInput, configSchema } from '../../src/config/schema.ts';
 import type { Step } from '../../src/core/step.ts';
+import { adder } from '../support/adder.ts';
 import { type Child, startNode } from '../support/child.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
@@ -54,15 +53,6 @@ before(async () => {
   url = /listening on (http:\/\/\S+)/.exec(program.output())?.[1] ?? assert.fail(program.output());
 });
 after(() => program.kill());
-
-const adder = defineTool({
-  name: 'add',
-  description: 'Adds two numbers.',
-  input: z.object({ a: z.number(), b: z.number() }),
-  toolsets: [],
-  parallel: true,
-  run: async ({ a, b }) => ({ output: String(a + b) }),
-});
 
 interface Done {
   result: AgentResult;

@@ -3,13 +3,11 @@
 
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { SvcError } from '../../core/errors.ts';
-import type { Clock } from '../../core/time.ts';
 import { originOf } from '../base-url.ts';
 import type { Model } from '../model.ts';
-import { type ClockOverrides, clocksFor } from '../timeouts.ts';
-import { remoteModel } from './remote-model.ts';
+import { clocksFor } from '../timeouts.ts';
+import { remoteModel, type ServerSettings } from './remote-model.ts';
 import { sdkCall, socketFetch } from './sdk-call.ts';
-import type { Transport } from './transport.ts';
 
 export const NATIVE_PROVIDERS = {
   openai: { package: '@ai-sdk/openai', create: 'createOpenAI', keys: ['OPENAI_API_KEY'] },
@@ -23,17 +21,11 @@ export const NATIVE_PROVIDERS = {
 
 export type NativeProvider = keyof typeof NATIVE_PROVIDERS;
 
-export interface NativeOptions {
+export interface NativeOptions extends ServerSettings {
   provider: NativeProvider;
   name: string;
   apiKey: string | undefined;
   baseUrl: string | undefined;
-  maxTokens: number;
-  contextLength: number | undefined;
-  overrides: ClockOverrides;
-  transport: Transport;
-  clock: Clock;
-  retryDelaysMs: readonly number[];
 }
 
 type Create = (settings: Record<string, unknown>) => (name: string) => LanguageModelV4;

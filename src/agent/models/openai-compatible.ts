@@ -6,22 +6,15 @@ import { watchServer } from '../liveness.ts';
 import { isLocalEndpoint } from '../local-endpoint.ts';
 import type { Model, ModelReply } from '../model.ts';
 import { askContextLength, askModels } from '../server-models.ts';
-import { type ClockOverrides, clocksFor } from '../timeouts.ts';
+import { clocksFor } from '../timeouts.ts';
 import { chatCall } from './chat-call.ts';
-import { remoteModel } from './remote-model.ts';
-import type { Transport } from './transport.ts';
+import { remoteModel, type ServerSettings } from './remote-model.ts';
 
-export interface CompatibleOptions {
+export interface CompatibleOptions extends ServerSettings {
   /** Absent: the only model of the server. */
   name: string | undefined;
   baseUrl: string;
   apiKey: string | undefined;
-  maxTokens: number;
-  contextLength: number | undefined;
-  overrides: ClockOverrides;
-  transport: Transport;
-  clock: Clock;
-  retryDelaysMs: readonly number[];
   /** Silence of a local server before it is asked how it is. */
   silenceMs?: number;
 }

@@ -4,12 +4,13 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Clock } from '../../core/time.ts';
 import type { Model, ModelReply, ModelRequest } from '../model.ts';
-import type { ClockName, Clocks } from '../timeouts.ts';
+import type { ClockName, ClockOverrides, Clocks } from '../timeouts.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { type Answer, gatherAnswer } from './answer.ts';
 import { type EndedBy, type Failure, failureOf } from './failure.ts';
 import { promptOf, toolsOf } from './sdk-prompt.ts';
 import type { Socket } from './socket.ts';
+import type { Transport } from './transport.ts';
 
 export interface Connection extends Omit<Socket, 'readMs'> {
   clocks: Clocks;
@@ -26,6 +27,16 @@ export interface Watch {
   /** Data came: the server is well. */
   touch(): void;
   stop(): void;
+}
+
+/** What is set for every server alike. */
+export interface ServerSettings {
+  maxTokens: number;
+  contextLength: number | undefined;
+  overrides: ClockOverrides;
+  transport: Transport;
+  clock: Clock;
+  retryDelaysMs: readonly number[];
 }
 
 /** What the server understands, as far as it is known. */
