@@ -12,14 +12,8 @@ const EXIT_USAGE = 2;
 
 /** Runs one command line. Never throws. */
 export async function runProgram(argv: readonly string[], context: CliContext): Promise<number> {
-  const [first] = argv;
-  // Asked by scripts and prompts all day: answered before anything is loaded.
-  if (first === '--version' || first === '-V') {
-    context.stdout.write(`${VERSION}\n`);
-    return 0;
-  }
   try {
-    const program = await buildProgram(first, context);
+    const program = await buildProgram(argv[0], context);
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return 0;
   } catch (error) {

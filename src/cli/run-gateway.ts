@@ -6,7 +6,7 @@ import { streamSink, terminalSink } from '../system/log-sinks.ts';
 import type { CliContext } from './command.ts';
 import { VERSION } from './version.ts';
 
-const STOP_DEADLINE_MS = 9_000;
+const STOP_DEADLINE_MS = 8_000;
 const EXIT_DEADLINE_MS = 9_900;
 const LINGER_MS = 200;
 /** One Ctrl-C may arrive twice: from the terminal, and passed on by the npm or launcher process above this one. */

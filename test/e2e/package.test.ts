@@ -62,6 +62,12 @@ test('every command of the package can be loaded', async () => {
   }
 });
 
+test('the skills that come with the program are found in the package', async () => {
+  const result = await home.svc(['skills', 'list', '--json']);
+  assert.equal(result.code, 0, result.stderr);
+  assert.match(result.stdout, /webhook-subscriptions/);
+});
+
 test('svc gateway run answers /health and keeps its database, both in the foreground and in the background', async () => {
   const gateway = await home.startGateway();
   assert.equal((await fetch(`${gateway.url}/health`)).status, 200);

@@ -63,7 +63,7 @@ export class ThreadedWriter implements Writer {
     this.#stopped = stopping(options);
     // The source runs as it is; the bundle puts the thread beside itself under the same name.
     const thread = new URL(
-      import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js',
+      import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.cjs',
       import.meta.url,
     );
     this.#worker = new Worker(thread, { workerData: { file }, name: 'svc-store-writer' });
