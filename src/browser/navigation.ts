@@ -36,7 +36,7 @@ export async function checkAddress(browser: TaskBrowser, url: string): Promise<v
   const verdict = judgeUrl(url);
   const allowed =
     verdict.kind === 'look_up'
-      ? areAllPublic(await addressesOf(verdict.host).catch(() => []))
+      ? areAllPublic(await browser.lookUp(verdict.host).catch(() => []))
       : verdict.kind === 'allowed';
   if (!allowed) throw privateRefused();
 }

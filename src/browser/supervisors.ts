@@ -20,6 +20,8 @@ export interface BrowsersOptions {
   env: NodeJS.ProcessEnv;
   clock: Pick<Clock, 'now'>;
   log: Logger;
+  /** The addresses of a host name; the machine's own resolver when absent. */
+  lookUp?(host: string): Promise<readonly string[]>;
   /** Sees every event of every supervisor, for recordings. */
   onEvent?(event: SupervisorEvent): void;
 }
@@ -115,7 +117,7 @@ export class Browsers {
 
   async #open(task: BrowserTask, backend: Backend): Promise<TaskBrowser | RestBrowser> {
     if (backend.kind === 'rest') return new RestBrowser(backend.url, task.taskId);
-    const { config, clock, log, onEvent } = this.#options;
+    const { config, clock, log, onEvent, lookUp = addressesOf } = this.#options;
     const allowPrivate = config.allow_private ?? task.trust === 'person';
     const endpoint = await this.#endpoint(task, backend);
     const supervisor = new Supervisor({
@@ -130,10 +132,10 @@ export class Browsers {
       endpoint,
       clock,
       log: log.child({ task: task.taskId }),
-      lookUp: addressesOf,
+      lookUp,
       ...(onEvent === undefined ? {} : { onEvent }),
     });
-    return new TaskBrowser(supervisor, allowPrivate);
+    return new TaskBrowser(supervisor, allowPrivate, lookUp);
   }
 
   async #endpoint(task: BrowserTask, backend: Exclude<Backend, { kind: 'rest' }>): Promise<Endpoint> {

@@ -40,10 +40,13 @@ export class TaskBrowser {
   readonly allowPrivate: boolean;
   #interrupted = new Map<string, InterruptedCall>();
 
-  constructor(supervisor: Supervisor, allowPrivate: boolean) {
+  readonly lookUp: (host: string) => Promise<readonly string[]>;
+
+  constructor(supervisor: Supervisor, allowPrivate: boolean, lookUp: (host: string) => Promise<readonly string[]>) {
     this.supervisor = supervisor;
     this.reader = new PageReader(supervisor);
     this.allowPrivate = allowPrivate;
+    this.lookUp = lookUp;
   }
 
   get state(): BrowserState {

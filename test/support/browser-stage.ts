@@ -61,6 +61,7 @@ export interface StageOptions {
   config?: BrowserInput;
   trust?: 'person' | 'untrusted';
   onEvent?(event: SupervisorEvent): void;
+  lookUp?(host: string): Promise<string[]>;
 }
 
 export class Stage {
@@ -81,6 +82,7 @@ export class Stage {
       env: process.env,
       clock: realClock,
       log: silentLog,
+      ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
       ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
     });
     this.context = {
