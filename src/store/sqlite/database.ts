@@ -99,11 +99,13 @@ export class Database {
   }
 
   #prepareForWriting(): void {
+    // For a new file only. Rows hold payloads of a few kilobytes: on smaller pages most of them would stand alone.
+    this.#database.exec('PRAGMA page_size = 8192');
     switchToWal(this.#database);
     this.#database.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 67108864');
     // Savepoints keep their undo pages in memory, and the pages of hot indexes stay there; copying the log into the
     // file less often saves writing those pages again and again.
-    this.#database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000');
+    this.#database.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2000');
     const { synchronous } = this.#database.prepare('PRAGMA synchronous').get() ?? {};
     if (synchronous !== FULL) {
       throw new SvcError('store_unavailable', 'SQLite does not sync its commits here (synchronous is not FULL).', {

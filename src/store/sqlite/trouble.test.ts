@@ -146,8 +146,9 @@ test('an open store does not keep a finished process alive', async () => {
 function damageTable(file: string, table: string): void {
   const database = new DatabaseSync(file, { readOnly: true });
   const { rootpage } = database.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?').get(table) ?? {};
+  const { page_size: pageSize } = database.prepare('PRAGMA page_size').get() ?? {};
   database.close();
   const fd = openSync(file, 'r+');
-  writeSync(fd, Buffer.alloc(512, 0xff), 0, 512, (Number(rootpage) - 1) * 4096);
+  writeSync(fd, Buffer.alloc(512, 0xff), 0, 512, (Number(rootpage) - 1) * Number(pageSize));
   closeSync(fd);
 }
