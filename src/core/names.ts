@@ -37,6 +37,16 @@ export function spellingsOf(canonical: string): string[] {
   return [canonical, ...Object.keys(TARGET_ALIASES).filter((alias) => TARGET_ALIASES[alias] === canonical)];
 }
 
+/**
+ * Other spellings of an environment variable of a target: its first word is the vendor (`TELEGRAM_BOT_TOKEN` is also
+ * `MESSENGER_1_BOT_TOKEN`).
+ */
+export function variableAliases(canonical: string, variable: string): string[] {
+  const rest = variable.slice(variable.indexOf('_'));
+  const [, ...aliases] = spellingsOf(canonical);
+  return aliases.map((alias) => `${alias.replace(/_comment$/, '').toUpperCase()}${rest}`);
+}
+
 /** The name the code uses for a request header (lower case), whatever the sender wrote. */
 export const canonicalHeader = (name: string): string => HEADER_ALIASES[name] ?? name;
 

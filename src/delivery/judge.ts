@@ -27,6 +27,7 @@ const MAX_WORDS = 300;
 const LONGEST_WAIT_MS = 24 * 60 * 60 * 1000;
 
 export function judge(reply: HttpReply, reading: Reading, now: number): SendOutcome {
+  if (reply.kind === 'forbidden') return { kind: 'refused', reason: reply.reason };
   if (reply.kind === 'not_sent') return { kind: 'failed', reason: reply.reason };
   if (reply.kind === 'no_answer') return { kind: 'unknown', reason: reply.reason };
   const { status, json } = reply;

@@ -9,9 +9,10 @@ import type { Clock } from '../core/time.ts';
 import type { Deliverer, DeliveryOutcome } from '../delivery/deliver.ts';
 import type { Delivery } from '../store/deliveries.ts';
 import {
+  type ClaimDeliveries,
   claimDeliveries,
   type EndedAttempt,
-  endAttempt,
+  endAttemptAndClaim,
   nextDue,
   pruneDeliveries,
   recordPart,
@@ -65,20 +66,20 @@ export function startOutbox(options: OutboxOptions): Outbox {
   const ring = (): void => alarm.abort();
   const breakerOf = (target: string): Breaker => breakers.get(target) ?? closedBreaker;
 
-  async function claim(): Promise<number> {
+  const claimOf = (limit: number): ClaimDeliveries => {
     const now = clock.now();
     const admitted = (wanted: 'one' | 'none') =>
       [...breakers].filter(([, breaker]) => admission(breaker, now) === wanted).map(([target]) => target);
-    const limit = concurrency - active;
-    const input = { owner, now, leaseMs, limit, resting: admitted('none'), probed: admitted('one') };
-    const deliveries = await store.write(claimDeliveries(input));
+    return { owner, now, leaseMs, limit, resting: admitted('none'), probed: admitted('one') };
+  };
+
+  function begin(deliveries: readonly Delivery[], { probed }: ClaimDeliveries): void {
     for (const delivery of deliveries) {
       const target = canonicalTarget(delivery.address.target);
-      if (input.probed.includes(target)) breakers.set(target, { ...breakerOf(target), probing: true });
+      if (probed.includes(target)) breakers.set(target, { ...breakerOf(target), probing: true });
       active += 1;
       held.set(delivery.id, { delivery, done: carry(delivery, target) });
     }
-    return deliveries.length;
   }
 
   async function carry(delivery: Delivery, target: string): Promise<void> {
@@ -88,12 +89,10 @@ export function startOutbox(options: OutboxOptions): Outbox {
     const ended = (interrupted ? afterInterruption : afterAttempt)(delivery, outcome, now);
     if (!interrupted) remember(target, outcome, now);
     report(delivery, ended);
-    // The next claim is queued right behind this record, so that both share one commit.
+    await record(ended);
     active -= 1;
-    const recorded = record(ended);
-    ring();
-    await recorded;
-    held.delete(delivery.id);
+    // A message that was taken over and came back to this process is held anew under the same id.
+    if (held.get(delivery.id)?.delivery === delivery) held.delete(delivery.id);
     ring();
   }
 
@@ -111,12 +110,14 @@ export function startOutbox(options: OutboxOptions): Outbox {
     }
   }
 
-  /** The outcome must reach the store: what is not recorded is sent again. */
+  /** The outcome must reach the store: what is not recorded is sent again. The free place is filled on the same way. */
   async function record(ended: EndedAttempt): Promise<void> {
     for (;;) {
       try {
-        const kept = await store.write(endAttempt(ended));
+        const claim = claimOf(stopping ? 0 : 1);
+        const { kept, deliveries } = await store.write(endAttemptAndClaim({ ended, claim }));
         if (!kept) log.warn('A message was taken over while it was being sent', { delivery: ended.id });
+        begin(deliveries, claim);
         return;
       } catch (error) {
         log.error('Could not record how a delivery ended', { delivery: ended.id, error: messageOf(error) });
@@ -146,6 +147,11 @@ export function startOutbox(options: OutboxOptions): Outbox {
     }
   }
 
+  async function fill(): Promise<void> {
+    const claim = claimOf(concurrency - active);
+    begin(await store.write(claimDeliveries(claim)), claim);
+  }
+
   async function work(): Promise<void> {
     let look = true;
     while (!stopping) {
@@ -153,7 +159,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
       let waitMs = pollMs;
       try {
         const due = look || held.size > 0 ? clock.now() : await store.read(nextDue({}));
-        if (active < concurrency && due !== undefined && due <= clock.now()) await claim();
+        if (active < concurrency && due !== undefined && due <= clock.now()) await fill();
         else if (due !== undefined) waitMs = Math.min(pollMs, Math.max(0, due - clock.now()));
       } catch (error) {
         log.error('Could not read the waiting messages', { error: messageOf(error) });
@@ -188,12 +194,11 @@ export function startOutbox(options: OutboxOptions): Outbox {
   async function stop(signal?: AbortSignal): Promise<void> {
     stopping = true;
     ring();
-    const all = () => Promise.all([...held.values()].map(({ done }) => done));
-    // The grace ends with whatever comes first, and so does its timer, which would keep the process alive.
-    const graceOver = new AbortController();
-    const grace = signal === undefined ? graceOver.signal : AbortSignal.any([graceOver.signal, signal]);
-    await Promise.race([all(), clock.sleep(STOP_GRACE_MS, grace)]);
-    graceOver.abort();
+    // A claim that was under way may still bring new ones.
+    const all = async () => {
+      while (held.size > 0) await Promise.all([...held.values()].map(({ done }) => done));
+    };
+    await Promise.race([all(), clock.sleep(STOP_GRACE_MS, signal)]);
     interrupting.abort();
     await Promise.all(background);
     await all();

@@ -120,6 +120,18 @@ export const endAttempt = defineOperation('deliveries.end_attempt', function* (i
   return true;
 });
 
+/** Both in one transaction: the next message of a chat follows its predecessor after one commit, not two. */
+export const endAttemptAndClaim = defineOperation(
+  'deliveries.end_attempt_and_claim',
+  function* ({ ended, claim }: { ended: EndedAttempt; claim: ClaimDeliveries }): Steps<{
+    kept: boolean;
+    deliveries: Delivery[];
+  }> {
+    const kept = yield* endAttempt.body(ended);
+    return { kept, deliveries: yield* claimDeliveries.body(claim) };
+  },
+);
+
 export type PersonResult = { kind: 'done' } | { kind: 'wrong_state'; state: DeliveryState } | { kind: 'not_found' };
 
 /** A person wants the message sent now, whatever happened to it before. */

@@ -59,7 +59,7 @@ test('whether the request can have arrived is part of the value', async () => {
   const nowhere = await http.call({ method: 'GET', url: 'http://name.invalid/', timeoutMs: 5000 });
   assert.equal(nowhere.kind, 'not_sent');
   const file = await http.call({ method: 'GET', url: 'file:///etc/passwd', timeoutMs: 5000 });
-  assert.equal(file.kind, 'not_sent');
+  assert.equal(file.kind, 'forbidden');
 });
 
 test('a connection that breaks after the request leaves it open', async () => {

@@ -35,7 +35,9 @@ export interface HttpAnswer {
 
 export type HttpReply =
   | HttpAnswer
-  /** Nothing can have arrived: no such name, no connection, a bad certificate, a forbidden address. */
+  /** The address is no URL, or one that must not be reached: trying again changes nothing. */
+  | { kind: 'forbidden'; reason: string }
+  /** Nothing can have arrived: no such name, no connection, a bad certificate. */
   | { kind: 'not_sent'; reason: string }
   /** The request was on its way and no whole answer came back: it may have arrived. */
   | { kind: 'no_answer'; reason: string };
@@ -68,11 +70,12 @@ export function createHttpCaller(options: { lookup?: LookupFunction; connectTime
 
 async function send(call: HttpCall, dispatcher: Agent): Promise<HttpReply> {
   const url = URL.parse(call.url);
-  if (!url || !/^https?:$/.test(url.protocol)) return { kind: 'not_sent', reason: 'the address is not an http(s) URL' };
+  if (!url || !/^https?:$/.test(url.protocol))
+    return { kind: 'forbidden', reason: 'the address is not an http(s) URL' };
   const host = url.hostname.replace(/^\[|\]$/g, '');
   // An address written as a number never reaches the resolver.
   if (call.publicOnly && isIP(host) !== 0 && !isPublicAddress(host))
-    return { kind: 'not_sent', reason: privateReason(host) };
+    return { kind: 'forbidden', reason: privateReason(host) };
   // Not AbortSignal.timeout and any: those keep every finished call in memory until its deadline.
   const ending = new AbortController();
   const onAbort = (): void => ending.abort('stopped');
@@ -109,7 +112,7 @@ async function send(call: HttpCall, dispatcher: Agent): Promise<HttpReply> {
 
 function failure(host: string, error: unknown): HttpReply {
   const code = codeOf(error);
-  if (code === 'EPRIVATE') return { kind: 'not_sent', reason: privateReason(host) };
+  if (code === 'EPRIVATE') return { kind: 'forbidden', reason: privateReason(host) };
   if (CERTIFICATE_CODES.test(code))
     return { kind: 'not_sent', reason: `the certificate of ${host} is not valid (${code})` };
   if (NOT_SENT_CODES.test(code)) return { kind: 'not_sent', reason: `cannot reach ${host} (${code})` };

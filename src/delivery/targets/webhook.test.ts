@@ -52,7 +52,7 @@ test('webhook reaches no private address unless that is allowed, however it is w
   await using bench = await openBench({ outgoing_webhook: platform }, { allowPrivate: false });
   for (const chatId of PRIVATE) {
     const outcome = await attempt(bench.delivery, { address: { target: 'webhook', chatId }, text: 'hi' });
-    assert.ok(outcome.kind === 'failed', chatId);
+    assert.ok(outcome.kind === 'refused', chatId);
     assert.match(outcome.reason, /not on the public internet/, chatId);
   }
   for (const chatId of ['file:///etc/passwd', 'https://user:pw@example.org/', 'ftp://example.org/']) {
@@ -79,7 +79,7 @@ test('webhook refuses a name that also resolves to a private address', async () 
   const address = { target: 'webhook', chatId: `http://rebind.example:${double.port}/` };
   const outcome = await attempt(delivery, { address, text: 'hi' });
   await delivery.close();
-  assert.ok(outcome.kind === 'failed');
+  assert.ok(outcome.kind === 'refused');
   assert.match(outcome.reason, /rebind\.example is not on the public internet/);
   assert.equal(double.requests.length, 0);
 });
