@@ -39,7 +39,16 @@ export async function askModels(question: ServerQuestion): Promise<ServerModels>
 }
 
 /** Tokens that fit into one request to this model, or undefined when the server does not say. */
-export async function askContextLength(question: ServerQuestion, model: string): Promise<number | undefined> {
+export async function askContextLength(
+  question: ServerQuestion,
+  model: string,
+  local: boolean,
+): Promise<number | undefined> {
+  return (local ? await askAllotted(question, model) : undefined) ?? (await askListed(question, model));
+}
+
+/** Local programs tell more, each in its own way. */
+async function askAllotted(question: ServerQuestion, model: string): Promise<number | undefined> {
   const origin = originOf(question.baseUrl);
   // What is really allotted comes before what the model was trained with.
   const props = await ask(question, `${origin}/props`);
@@ -54,6 +63,10 @@ export async function askContextLength(question: ServerQuestion, model: string):
     const loaded = positive(entry?.loaded_context_length) ?? positive(entry?.context_length);
     if (loaded !== undefined) return loaded;
   }
+  return undefined;
+}
+
+async function askListed(question: ServerQuestion, model: string): Promise<number | undefined> {
   const listed = await askModels(question);
   return listed.kind === 'models' ? listed.models.find(({ id }) => id === model)?.contextLength : undefined;
 }

@@ -2,7 +2,7 @@
 
 import { isLocalEndpoint } from '../agent/local-endpoint.ts';
 import { createModels } from '../agent/models.ts';
-import { askModels, type ServerModels } from '../agent/server-models.ts';
+import { askContextLength, askModels, type ServerModels } from '../agent/server-models.ts';
 import { type Clocks, clockOverrides, clocksFor } from '../agent/timeouts.ts';
 import type { App } from '../app.ts';
 import { editConfig } from '../config/edit.ts';
@@ -107,17 +107,34 @@ export async function tryModel(
     if (answer === '' && !thought) {
       throw new SvcError('model_failed', `${model.label} answered with nothing.`, { help: 'Is it a chat model?' });
     }
+    const ms = Math.round(performance.now() - startedAt);
     const local = settings.base_url !== undefined && (await isLocalEndpoint(settings.base_url));
+    const contextLength = settings.context_length ?? (await contextLengthOf(settings, env, local));
     return {
       label: model.label,
       answer,
-      ms: Math.round(performance.now() - startedAt),
-      ...(model.contextLength === undefined ? {} : { contextLength: model.contextLength }),
+      ms,
+      ...(contextLength === undefined ? {} : { contextLength }),
       local,
       clocks: clocksFor(local, clockOverrides(env)),
     };
   } finally {
     await models.close();
+  }
+}
+
+async function contextLengthOf(
+  { base_url: baseUrl, name, api_key, api_key_env }: ModelSettings,
+  env: Readonly<Record<string, string | undefined>>,
+  local: boolean,
+): Promise<number | undefined> {
+  if (baseUrl === undefined || name === undefined) return undefined;
+  const apiKey = api_key ?? (api_key_env === undefined ? undefined : env[api_key_env]);
+  const http = createHttpCaller();
+  try {
+    return await askContextLength({ call: http.call, baseUrl, apiKey, timeoutMs: LIST_MS }, name, local);
+  } finally {
+    await http.close();
   }
 }
 

@@ -27,6 +27,8 @@ export function gatherAnswer(request: ModelRequest): Answer {
   let cut = false;
 
   const take = (pieces: readonly Piece[]): void => {
+    // What was already on its way when the call was given up is not shown any more.
+    if (request.signal.aborted) return;
     for (const { kind, delta } of pieces) {
       shown = true;
       if (kind === 'text') {

@@ -111,3 +111,17 @@ test('the size of the context is asked from the server', async (t) => {
   for (let i = 0; i < 200 && model.contextLength === undefined; i += 1) await sleep(10);
   assert.equal(model.contextLength, 8192);
 });
+
+test('a server that knows the size only once the model is loaded is asked again', async (t) => {
+  let loaded = false;
+  const models = () => (loaded ? [{ name: 'scripted:latest', context_length: 4096 }] : []);
+  const routes = { '/api/ps': () => ({ status: 200, body: { models: models() } }) };
+  const { ask, model } = await trial(t, [{ text: 'ok' }], { routes });
+  await ask();
+  await sleep(200);
+  assert.equal(model.contextLength, undefined);
+  loaded = true;
+  await ask();
+  for (let i = 0; i < 500 && model.contextLength === undefined; i += 1) await sleep(10);
+  assert.equal(model.contextLength, 4096);
+});

@@ -22,23 +22,24 @@ export interface CompatibleOptions extends ServerSettings {
 // A name may move to another machine while a gateway runs for weeks.
 const LOCAL_KNOWN_FOR_MS = 300_000;
 const QUESTION_MS = 5000;
+const MAX_QUESTIONS = 3;
 
 export function openaiCompatibleModel(options: CompatibleOptions): Model {
   const server = originOf(options.baseUrl);
   const isLocal = rememberFor(LOCAL_KNOWN_FOR_MS, options.clock, () => isLocalEndpoint(options.baseUrl));
   const headers: Record<string, string> = options.apiKey ? { authorization: `Bearer ${options.apiKey}` } : {};
   let contextLength = options.contextLength;
-  let askedContext = contextLength !== undefined;
+  let questions = contextLength === undefined ? MAX_QUESTIONS : 0;
   let name = options.name;
 
-  /** In the background: the first request does not wait for it. */
+  /** After an answer, because some programs know it only once the model is loaded; no request ever waits for it. */
   const learnContextLength = async (model: string): Promise<void> => {
-    if (askedContext) return;
-    askedContext = true;
+    if (questions <= 0 || contextLength !== undefined) return;
+    questions -= 1;
     const { call } = await options.transport.http();
     const { baseUrl, apiKey, transport } = options;
     const question = { call, baseUrl, apiKey, timeoutMs: QUESTION_MS, signal: transport.closing };
-    contextLength ??= await askContextLength(question, model);
+    contextLength ??= await askContextLength(question, model, await isLocal());
   };
 
   const model = remoteModel({
@@ -86,8 +87,9 @@ export function openaiCompatibleModel(options: CompatibleOptions): Model {
         if (typeof found !== 'string') return found;
         name = found;
       }
-      void learnContextLength(name);
-      return model.complete(request);
+      const reply = await model.complete(request);
+      if (reply.kind === 'message') void learnContextLength(name);
+      return reply;
     },
   };
 }

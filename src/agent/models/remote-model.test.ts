@@ -221,3 +221,11 @@ test('a local server that still loads its model is waited for, not counted as fa
   assert.equal(server.requests.length, 2);
   assert.deepEqual(notices, ['The server is loading the model.']);
 });
+
+test('calls side by side each learn that the server cannot stream', async (t) => {
+  const script: Script = ({ body }) => (body.stream ? { status: 501, delayMs: 50 } : { text: 'ok' });
+  const { ask, server } = await trial(t, script);
+  const replies = await Promise.all([ask(), ask(), ask()]);
+  assert.deepEqual(replies.map(textOf), ['ok', 'ok', 'ok']);
+  assert.equal(server.requests.length, 6);
+});

@@ -86,11 +86,13 @@ export function remoteModel(options: RemoteModelOptions): Model {
     const startedAt = options.clock.monotonic();
     for (let retries = 0; ; ) {
       if (request.signal.aborted) return { kind: 'aborted' };
-      const outcome = await untilAborted(attempt(request, options, lacks), request.signal);
+      // A copy: calls run in parallel, and another one may learn the same thing meanwhile.
+      const without = new Set(lacks);
+      const outcome = await untilAborted(attempt(request, options, without), request.signal);
       if (outcome === undefined) return { kind: 'aborted' };
       if (outcome.kind !== 'failure') return outcome;
       const { failure, shown, clocks } = outcome;
-      if (failure.refused && !lacks.has(failure.refused) && !shown) {
+      if (failure.refused && !without.has(failure.refused) && !shown) {
         lacks.add(failure.refused);
         if (failure.refused === 'tools') request.onNotice?.('This model cannot use tools; it answers without them.');
         continue;
@@ -124,9 +126,9 @@ type Outcome =
 async function attempt(
   request: ModelRequest,
   options: RemoteModelOptions,
-  lacks: ReadonlySet<string>,
+  without: ReadonlySet<string>,
 ): Promise<Outcome> {
-  const streaming = !lacks.has('stream');
+  const streaming = !without.has('stream');
   const answer = gatherAnswer(request);
   const ending = createEnding(request.signal);
   let clocks: Clocks | undefined;
@@ -146,9 +148,9 @@ async function attempt(
     };
     const { request: send, dispatcher } = connection;
     await options.speak({
-      call: await callOptions(request, options, lacks.has('tools'), ending.signal),
+      call: await callOptions(request, options, without.has('tools'), ending.signal),
       streaming,
-      wishes: { usage: !lacks.has('usage'), maxTokens: !lacks.has('max_tokens') },
+      wishes: { usage: !without.has('usage'), maxTokens: !without.has('max_tokens') },
       socket: { request: send, dispatcher, readMs: streaming ? clocks.read : undefined },
       signal: ending.signal,
       answer,

@@ -17,8 +17,8 @@ export interface Transport {
 export function createTransport(env: Readonly<Record<string, string | undefined>>): Transport {
   const closing = new AbortController();
   const closers: (() => Promise<void>)[] = [];
-  let direct: Promise<Dispatcher> | undefined;
-  let proxied: Promise<Dispatcher> | undefined;
+  let direct: Dispatcher | undefined;
+  let proxied: Dispatcher | undefined;
   let caller: Promise<HttpCaller> | undefined;
 
   const keep = <T extends Dispatcher>(dispatcher: T): T => {
@@ -32,10 +32,12 @@ export function createTransport(env: Readonly<Record<string, string | undefined>
       // One protocol with one meaning of "nothing came": the socket clock must not depend on what a server negotiates.
       const options = { allowH2: false, connect: { timeout: 10_000 } };
       const proxy = local ? undefined : proxyOf(env);
-      if (proxy) proxied ??= Promise.resolve(keep(new undici.EnvHttpProxyAgent({ ...options, ...proxy })));
-      else direct ??= Promise.resolve(keep(new undici.Agent(options)));
-      const dispatcher = await ((proxy ? proxied : direct) as Promise<Dispatcher>);
-      return { request: undici.request, dispatcher };
+      if (proxy) {
+        proxied ??= keep(new undici.EnvHttpProxyAgent({ ...options, ...proxy }));
+        return { request: undici.request, dispatcher: proxied };
+      }
+      direct ??= keep(new undici.Agent(options));
+      return { request: undici.request, dispatcher: direct };
     },
     http() {
       caller ??= import('../../system/fetch-json.ts').then(({ createHttpCaller }) => {
