@@ -49,7 +49,7 @@ const { output } = await bundle.write({
     groups: [
       {
         name: 'base',
-        test: /src\/(core\/(errors|nearest|untrusted|names)|config\/(paths|peek)|system\/(files|instance-lock)|cli\/(listing|program|registry|version|find-gateway))\.ts$/,
+        test: /src\/(core\/(errors|nearest|untrusted|names)|config\/(paths|peek)|system\/(files|instance-lock)|cli\/(listing|program|registry|find-gateway))\.ts$/,
       },
     ],
   },

@@ -1,7 +1,17 @@
 // Files of the home folder: whole or not at all, readable by their owner only, and cheap to ask again.
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { chmod, mkdir, readFile, stat } from 'node:fs/promises';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  // Not node:fs/promises: the bundle then loads it at the first use, and quick commands never do.
+  promises,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, SvcError } from '../core/errors.ts';
 
@@ -33,7 +43,7 @@ export function writeFileAtomic(path: string, text: string): void {
 
 /** Creates the folder for its owner only, or takes away what others may do in it. */
 export async function ensurePrivateDirectory(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
+  await promises.mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
   await restrict(path, DIRECTORY_MODE);
 }
 
@@ -47,17 +57,17 @@ export async function makePrivate(path: string): Promise<void> {
 }
 
 async function restrict(path: string, allowed: number): Promise<void> {
-  const { mode, uid } = await stat(path);
+  const { mode, uid } = await promises.stat(path);
   const open = (mode & 0o077) !== 0;
   // A sticky folder (/tmp) is shared on purpose, and what belongs to a stranger is not ours to close.
   const shared = (mode & 0o1000) !== 0 || (process.getuid !== undefined && uid !== process.getuid());
-  if (open && !shared) await chmod(path, allowed);
+  if (open && !shared) await promises.chmod(path, allowed);
 }
 
 /** The text of a file, or undefined when there is none. */
 export async function readIfExists(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return await promises.readFile(path, 'utf8');
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
@@ -73,7 +83,8 @@ export function followFile<T>(path: string, parse: (text: string | undefined) =>
   let known: { mark: string; value: () => T } | undefined;
   return () => {
     const mark = markOf(path);
-    if (known?.mark !== mark) known = { mark, value: outcome(() => parse(mark === '' ? undefined : textOf(path))) };
+    if (known?.mark !== mark)
+      known = { mark, value: outcome(() => parse(mark === '' ? undefined : readIfExistsSync(path))) };
     return known.value();
   };
 }
@@ -94,7 +105,8 @@ function markOf(path: string): string {
   return info === undefined ? '' : `${info.ino}:${info.mtimeNs}:${info.ctimeNs}:${info.size}`;
 }
 
-function textOf(path: string): string | undefined {
+/** The same at once, for short files on the way to a quick answer. */
+export function readIfExistsSync(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
