@@ -45,7 +45,7 @@ export interface Scheduler {
 const MAX_SLEEP_MS = 2000;
 const RETRY_MS = 2000;
 /** Small transactions, so that webhooks are stored in between. */
-const BATCH = 500;
+const BATCH = 100;
 const PRUNE_EVERY_MS = 3_600_000;
 /** The wall clock and the monotonic clock may drift apart by this much without a word. */
 const JUMP_MS = 2000;
@@ -76,7 +76,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     await deps.onAlarms(now);
     if (now - prunedAt > PRUNE_EVERY_MS) {
       prunedAt = now;
-      await store.write(pruneSlots({ before: now - deps.keepMs, limit: BATCH * 10 }));
+      await store.write(pruneSlots({ before: now - deps.keepMs, limit: BATCH * 50 }));
     }
     delay = TOO_BUSY;
     return recorded;
@@ -174,6 +174,7 @@ function recordingOf(job: Job, now: number, delay: string, newId: NewId): Record
     jobId,
     revision,
     nextRunAt,
+    ...(job.lastRunAt !== undefined && { lastRunAt: job.lastRunAt }),
     ...(plan.thenRunAt !== undefined && { thenRunAt: plan.thenRunAt }),
     ...(plan.passed && { passed: plan.passed }),
     ...(plan.due && { due: { ...plan.due, start: startOf(job, plan.due, newId('run'), now) } }),

@@ -55,6 +55,7 @@ export interface Recording {
   /** The job as it was read; when either differs by now, somebody else was here and nothing is written. */
   revision: number;
   nextRunAt: number;
+  lastRunAt?: number;
   /** Where the schedule goes on; absent when nothing is due any more. */
   thenRunAt?: number;
   passed?: PassedSlots;
@@ -69,76 +70,108 @@ export type RecordingResult = 'started' | 'script' | 'skipped_overlap' | 'passed
 export const recordSlots = defineOperation(
   'slots.record',
   function* (input: { recordings: Recording[]; now: number }): Steps<RecordingResult[]> {
+    const { recordings, now } = input;
+    const held = new Map<string, string>();
+    for (const recording of recordings) {
+      const overlap = yield* advance(recording, now);
+      if (overlap !== undefined) held.set(recording.jobId, overlap);
+    }
+    const started = recordings.filter(({ jobId, due }) => due !== undefined && held.has(jobId));
+    const open = yield* openSlots(
+      started.filter(({ jobId }) => held.get(jobId) !== 'parallel').map(({ jobId }) => jobId),
+    );
     const results: RecordingResult[] = [];
-    for (const recording of input.recordings) results.push(yield* recordOne(recording, input.now));
+    for (const recording of recordings) {
+      const overlap = held.get(recording.jobId);
+      results.push(overlap === undefined ? 'stale' : yield* recordOne(recording, now, overlap, open));
+    }
     return results;
   },
 );
 
-function* recordOne(recording: Recording, now: number): Steps<RecordingResult> {
-  const { jobId, due, passed } = recording;
-  // Compare and set: of two schedulers only one advances the job, and only that one writes the slot.
-  const { changes, rows } = yield* sql(
-    `UPDATE jobs SET next_run_at = $4 WHERE id = $1 AND revision = $2 AND next_run_at = $3 AND enabled = 1
-     RETURNING overlap`,
+/** Compare and set: of two schedulers only one advances the job and writes the slot. Returns the job's overlap rule. */
+function* advance({ jobId, revision, nextRunAt, thenRunAt, due }: Recording, now: number): Steps<string | undefined> {
+  const { rows } = yield* sql(
+    `UPDATE jobs SET next_run_at = $4, last_run_at = COALESCE($5, last_run_at)
+     WHERE id = $1 AND revision = $2 AND next_run_at = $3 AND enabled = 1 RETURNING overlap`,
     jobId,
-    recording.revision,
-    recording.nextRunAt,
-    recording.thenRunAt ?? null,
+    revision,
+    nextRunAt,
+    thenRunAt ?? null,
+    due ? now : null,
   );
-  if (changes === 0) return 'stale';
+  return rows[0] && String(rows[0].overlap);
+}
+
+function* recordOne(recording: Recording, now: number, overlap: string, open: OpenSlots): Steps<RecordingResult> {
+  const { jobId, due, passed } = recording;
   if (passed) yield* insertPassed(jobId, passed, now);
   for (const message of recording.messages) yield* insertDelivery(message);
   if (!due) {
     if (passed) yield* sql('UPDATE jobs SET last_status = $2 WHERE id = $1', jobId, passed.state);
     return 'passed';
   }
-  return yield* startSlot({ jobId, ...due, cause: 'schedule', recordedAt: now }, due.start, String(rows[0]?.overlap));
+  const slot = { jobId, ...due, cause: 'schedule', recordedAt: now } as const;
+  return yield* startSlot(slot, due.start, overlapReason(open.get(jobId), overlap), recording.lastRunAt);
 }
 
-/** Writes the slot and starts it, unless the job's overlap rule forbids. The job's row is held already. */
+/** Writes the slot and starts it, unless it is blocked. The job's row is held already, with a new time of its last run. */
 function* startSlot(
   slot: Omit<NewSlot, 'state'>,
   start: SlotStart,
-  overlap: string,
+  blocked: string | undefined,
+  lastRunAt: number | undefined,
 ): Steps<'started' | 'script' | 'skipped_overlap' | 'already_recorded'> {
-  const blocked = overlap === 'parallel' ? undefined : yield* overlapReason(slot.jobId, overlap);
   if (blocked !== undefined) {
     const written = yield* insertSlot({ ...slot, state: 'skipped_overlap', reason: blocked, endedAt: slot.recordedAt });
     if (!written) return 'already_recorded';
-    yield* sql(`UPDATE jobs SET last_status = 'skipped_overlap' WHERE id = $1`, slot.jobId);
+    const set = `UPDATE jobs SET last_status = 'skipped_overlap', last_run_at = $2 WHERE id = $1`;
+    yield* sql(set, slot.jobId, lastRunAt ?? null);
     return 'skipped_overlap';
   }
   const state = start.kind === 'run' ? 'running' : 'waiting';
   const runId = start.kind === 'run' ? { runId: start.run.id } : {};
   if (!(yield* insertSlot({ ...slot, ...runId, state }))) return 'already_recorded';
-  yield* sql('UPDATE jobs SET last_run_at = $2 WHERE id = $1', slot.jobId, slot.recordedAt);
   if (start.kind === 'script') return 'script';
   yield* insertRun(start.run);
   return 'started';
 }
 
+type OpenSlots = ReadonlyMap<string, readonly { dueAt: number; runId: string | undefined }[]>;
+
 /**
- * Why the job cannot start another slot now, or undefined. A run that has its answer is not in the way any more: its
+ * The slots that are in the way of another one, by job. A run that has its answer is not in the way any more: its
  * message may have to wait for a target for hours.
  */
-function* overlapReason(jobId: string, overlap: string): Steps<string | undefined> {
+function* openSlots(jobIds: readonly string[]): Steps<OpenSlots> {
+  const open = new Map<string, { dueAt: number; runId: string | undefined }[]>();
+  if (jobIds.length === 0) return open;
   const { rows } = yield* sql(
-    `SELECT s.due_at, s.run_id FROM job_slots s LEFT JOIN runs ON runs.id = s.run_id
-     WHERE s.job_id = $1 AND s.state IN ('waiting', 'scripting', 'running')
-       AND (s.run_id IS NULL OR runs.state IN ('queued', 'running'))
-     ORDER BY s.due_at LIMIT $2`,
-    jobId,
-    MAX_QUEUED,
+    `SELECT s.job_id, s.due_at, s.run_id FROM job_slots s LEFT JOIN runs ON runs.id = s.run_id
+     WHERE s.job_id IN (${jobIds.map((_, index) => `$${index + 1}`).join(', ')})
+       AND s.state IN ('waiting', 'scripting', 'running') AND (s.run_id IS NULL OR runs.state IN ('queued', 'running'))
+     ORDER BY s.job_id, s.due_at`,
+    ...jobIds,
   );
-  const first = rows[0];
-  if (!first) return undefined;
-  if (overlap === 'queue') {
-    if (rows.length < MAX_QUEUED) return undefined;
-    return `${rows.length} earlier due times of this job were still waiting; its queue takes no more.`;
+  for (const row of rows) {
+    const jobId = String(row.job_id);
+    const slots = open.get(jobId) ?? [];
+    slots.push({ dueAt: Number(row.due_at), runId: row.run_id === null ? undefined : String(row.run_id) });
+    open.set(jobId, slots);
   }
-  const run = first.run_id === null ? 'its script' : `run ${first.run_id}`;
-  return `The due time ${new Date(Number(first.due_at)).toISOString()} had not ended yet (${run}), and overlapping runs are skipped.`;
+  return open;
+}
+
+/** Why the job cannot start another slot now, or undefined. */
+function overlapReason(open: ReturnType<OpenSlots['get']>, overlap: string): string | undefined {
+  const first = open?.[0];
+  if (!first || overlap === 'parallel') return undefined;
+  if (overlap === 'queue') {
+    if (open.length < MAX_QUEUED) return undefined;
+    return `${open.length} earlier due times of this job were still waiting; its queue takes no more.`;
+  }
+  const run = first.runId === undefined ? 'its script' : `run ${first.runId}`;
+  return `The due time ${new Date(first.dueAt).toISOString()} had not ended yet (${run}), and overlapping runs are skipped.`;
 }
 
 export interface Firing {
@@ -162,7 +195,7 @@ export type FiringResult =
 export const fireSlot = defineOperation('slots.fire', function* (firing: Firing): Steps<FiringResult> {
   const { jobId, cause, causeRef } = firing;
   const { rows } = yield* sql(
-    'UPDATE jobs SET updated_at = updated_at WHERE id = $1 AND revision = $2 RETURNING overlap, enabled',
+    'UPDATE jobs SET updated_at = updated_at WHERE id = $1 AND revision = $2 RETURNING overlap, enabled, last_run_at',
     jobId,
     firing.revision,
   );
@@ -188,9 +221,19 @@ export const fireSlot = defineOperation('slots.fire', function* (firing: Firing)
     yield* insertSlot({ ...slot, state: 'paused', reason, endedAt: firing.at });
     return { kind: 'paused', slot: yield* loadSlot(jobId, dueAt) };
   }
-  const kind = yield* startSlot(slot, firing.start, String(job.overlap));
+  const open = yield* openSlots([jobId]);
+  const blocked = overlapReason(open.get(jobId), String(job.overlap));
+  const lastRunAt = job.last_run_at === null ? undefined : Number(job.last_run_at);
+  const kind = yield* startSlot(slot, startAt(firing.start, dueAt), blocked, lastRunAt);
+  if (kind !== 'skipped_overlap') yield* sql('UPDATE jobs SET last_run_at = $2 WHERE id = $1', jobId, firing.at);
   return { kind, slot: yield* loadSlot(jobId, dueAt) };
 });
+
+/** The run points back at its slot, whose instant is only known here. */
+const startAt = (start: SlotStart, dueAt: number): SlotStart =>
+  start.kind === 'run'
+    ? { kind: 'run', run: { ...start.run, source: { ...start.run.source, ref: String(dueAt) } } }
+    : start;
 
 /** Newest first. */
 export const slotsOf = defineOperation(

@@ -50,5 +50,4 @@ CREATE TABLE job_slots (
 CREATE INDEX job_slots_open ON job_slots (job_id, due_at) WHERE state IN ('waiting', 'scripting', 'running');
 CREATE INDEX job_slots_scripts ON job_slots (due_at, job_id) WHERE state IN ('waiting', 'scripting');
 CREATE INDEX job_slots_ended ON job_slots (ended_at) WHERE ended_at IS NOT NULL;
-CREATE UNIQUE INDEX job_slots_run ON job_slots (run_id) WHERE run_id IS NOT NULL;
 CREATE UNIQUE INDEX job_slots_cause ON job_slots (job_id, cause_ref) WHERE cause_ref IS NOT NULL;
