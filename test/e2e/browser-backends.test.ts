@@ -14,8 +14,8 @@ import { WebSocketServer } from 'ws';
 import type { BrowserResult } from '../../src/browser/task-browser.ts';
 import { scenarioPages } from '../support/browser-scenarios.ts';
 import { chromiumOrSkip, openTheatre, Stage, type Theatre } from '../support/browser-stage.ts';
-import { makeCertificate } from '../support/certificate.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { makeCertificate, noCertificates } from '../support/localhost-certificate.ts';
 import { SITE_FLAGS, startSites } from '../support/sites.ts';
 
 const executable = await chromiumOrSkip();
@@ -242,8 +242,7 @@ describe('a browser that runs already', { skip }, () => {
   });
 });
 
-describe('the bridge on a hosted browser with https pages', { skip }, async () => {
-  const certificate = await makeCertificate();
+describe('the bridge on a hosted browser with https pages', { skip: skip || noCertificates }, () => {
   let theatre: Theatre;
   before(async () => {
     const policies: Record<string, Record<string, string>> = {
@@ -260,10 +259,9 @@ describe('the bridge on a hosted browser with https pages', { skip }, async () =
           body: "<title>page</title><button onclick=\"this.textContent = JSON.stringify(prompt('who', 'x'))\">ask</button>",
         }
       );
-    }, certificate);
+    }, makeCertificate());
   });
-  after(() => theatre?.close());
-  const options = { skip: certificate === undefined ? 'no openssl on this machine' : false };
+  after(() => theatre.close());
 
   for (const [path, bypass_csp, bridged] of [
     ['/plain', false, true],
@@ -273,7 +271,7 @@ describe('the bridge on a hosted browser with https pages', { skip }, async () =
     ['/sync', true, false],
   ] as const) {
     const how = bridged ? 'goes through the bridge' : 'falls back to the native dialog, which the backend closes';
-    test(`${path}${bypass_csp ? ' with bypass_csp' : ''} ${how}`, options, async () => {
+    test(`${path}${bypass_csp ? ' with bypass_csp' : ''} ${how}`, async () => {
       const stage = new Stage(theatre, { config: { hosted: { cdp_url: theatre.address }, bypass_csp } });
       try {
         await stage.secondClient(true);
