@@ -1,7 +1,7 @@
 // `svc model` as a person and a script meet it, against a scripted model server.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
@@ -17,6 +17,7 @@ let server: ModelServer;
 before(async () => {
   server = await startModelServer(
     ({ body, headers }) => {
+      if (body.model === 'silent') return { delayMs: 60_000 };
       if (body.model === 'locked' && headers.authorization !== `Bearer ${KEY}`) return { status: 401 };
       return body.model === 'broken'
         ? { status: 404, body: '{"error":{"message":"no such model"}}' }
@@ -136,6 +137,14 @@ test('the gateway does not start with a clock that cannot be read', async () => 
   const done = await home.svc(['gateway', 'run'], { env: { SVC_API_TIMEOUT: '-5' } });
   assert.equal(done.code, 1);
   assert.match(done.stderr, /SVC_API_TIMEOUT is "-5"/);
+});
+
+test('a clock set in .env holds for a real question, and its message names the variable', async () => {
+  const home = newHome(`model: { base_url: '${server.url}', name: silent }\n`);
+  writeFileSync(join(home.path, '.env'), 'SVC_STREAM_READ_TIMEOUT=0.5\n');
+  const asked = await home.svc(['ask', 'Are you there?']);
+  assert.equal(asked.code, 1);
+  assert.match(asked.stderr, /sent nothing for 0.5 s \(stream read timeout\)[\s\S]*SVC_STREAM_READ_TIMEOUT=<seconds>/);
 });
 
 test('the guided choice takes a custom endpoint with a key, tries it and saves it', async () => {
