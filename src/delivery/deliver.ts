@@ -93,7 +93,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     (signal: AbortSignal): ConnectTools =>
     (base) => {
       const timeoutMs = options.timeoutMs ?? REQUEST_TIMEOUT_MS;
-      const tools: Tools = { ...options, http: http.call, signal, timeoutMs, memory };
+      const { now, log, deliveriesFolder, env, allowPrivate } = options;
+      const tools: Tools = { now, log, deliveriesFolder, env, allowPrivate, signal, timeoutMs, memory };
       const ask: ReturnType<ConnectTools>['ask'] = (path, request) =>
         http.call({ ...request, url: path.startsWith('/') ? base + path : path, timeoutMs, signal });
       return {

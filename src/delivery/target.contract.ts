@@ -242,6 +242,17 @@ export function testHttpTarget(scenario: WireScenario): void {
     assert.equal(scenario.textOf(messagesOf(double).at(-1) as SeenRequest), seen.at(-1));
   });
 
+  test(title('takes a megabyte in parts or refuses it with the reason'), async () => {
+    await using double = await answering(scenario.success);
+    await using bench = await open(double);
+    const outcome = await attempt(bench.delivery, { address, text: 'four'.repeat(256 * 1024) });
+    if (outcome.kind !== 'delivered') {
+      assert.ok(outcome.kind === 'refused');
+      assert.match(outcome.reason, /too long/);
+      assert.equal(double.requests.length, 0);
+    }
+  });
+
   if (!target.takesEmptyText) {
     test(title('is never asked to send an empty text'), async () => {
       await using double = await answering(scenario.success);

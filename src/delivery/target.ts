@@ -38,7 +38,6 @@ export interface Part {
 
 /** What a target may use besides its own settings. */
 export interface Tools {
-  http(call: HttpCall): Promise<HttpReply>;
   /** Aborts when the attempt must end. */
   signal: AbortSignal;
   timeoutMs: number;
