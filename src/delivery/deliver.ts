@@ -157,7 +157,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
 
     async close() {
-      for (const kept of memory.values()) if (isClosable(kept)) kept.close();
       memory.clear();
       await http.close();
     },
@@ -224,6 +223,3 @@ function hiding(secrets: readonly string[]): (text: string) => string {
     .filter((secret) => secret.length >= 4);
   return (text) => hidden.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
 }
-
-const isClosable = (kept: unknown): kept is { close(): void } =>
-  typeof kept === 'object' && kept !== null && 'close' in kept && typeof kept.close === 'function';

@@ -48,7 +48,7 @@ export interface Tools {
   /** For child processes; targets take from it by name. */
   env: Readonly<Record<string, string | undefined>>;
   allowPrivate: boolean;
-  /** Lives as long as the deliverer: access tokens and open mail connections. */
+  /** Lives as long as the deliverer: access tokens. */
   memory: Map<string, unknown>;
 }
 
@@ -188,8 +188,11 @@ interface Chat {
 
 /** The thread of the home channel belongs to its chat and to no other. */
 function chatOf(facts: TargetFacts, platform: PlatformConfig, address: Address): Chat | string {
-  if (!facts.chat)
-    return address.chatId === undefined ? { chatId: '', threadId: undefined } : `${facts.name} takes no chat id.`;
+  if (!facts.chat) {
+    // A route may keep its chat_id while it delivers to the log for a while; elsewhere it would be a silent mistake.
+    if (address.chatId !== undefined && !facts.builtIn) return `${facts.name} takes no chat id.`;
+    return { chatId: '', threadId: undefined };
+  }
   const home = homeOf(platform);
   const chatId = address.chatId ?? home.chatId;
   const threadId = address.threadId ?? (address.chatId === undefined ? home.threadId : undefined);

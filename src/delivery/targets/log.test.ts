@@ -20,3 +20,11 @@ test('log writes the whole text as one line, also when it is long or empty', asy
   );
   assert.equal(lines[0]?.source, 'nightly');
 });
+
+test('log and local do not mind a chat id that a route still has', async () => {
+  await using bench = await openBench({ teams: { enabled: true, token: 'https://example.org/x' } });
+  for (const target of ['log', 'local']) {
+    assert.equal((await attempt(bench.delivery, { address: { target, chatId: '5' }, text: 'hi' })).kind, 'delivered');
+  }
+  assert.match(bench.delivery.problem({ target: 'teams', chatId: '5' }) ?? '', /takes no chat id/);
+});
