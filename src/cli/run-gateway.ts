@@ -3,12 +3,14 @@
 import type { SvcError } from '../core/errors.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
 import { streamSink, terminalSink } from '../system/log-sinks.ts';
+import { releaseStartupMemory } from '../system/memory.ts';
 import type { CliContext } from './command.ts';
 import { VERSION } from './version.ts';
 
 const STOP_DEADLINE_MS = 8_000;
 const EXIT_DEADLINE_MS = 9_900;
 const LINGER_MS = 200;
+const SETTLED_MS = 1_000;
 /** One Ctrl-C may arrive twice: from the terminal, and passed on by the npm or launcher process above this one. */
 const SAME_KEY_PRESS_MS = 300;
 
@@ -32,6 +34,7 @@ export async function runGateway(context: CliContext, { quiet }: { quiet: boolea
       onFatal: stop,
       ...(quiet ? {} : { terminal: context.stdout.isTTY ? terminalSink(context.stdout) : streamSink(context.stdout) }),
     });
+    setTimeout(releaseStartupMemory, SETTLED_MS).unref();
     // The signal came while it was starting.
     if (stopping) await gateway.stop(STOP_DEADLINE_MS);
     else await ended.promise;
