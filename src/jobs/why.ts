@@ -55,7 +55,7 @@ export async function explain(
   now: number,
 ): Promise<Explanation> {
   const at = asked?.at ?? now;
-  const around = await store.read(slotsAround({ jobId: job.id, at }));
+  const around = await store.read(slotsAround({ jobId: job.id, at: asked?.at ?? Number.MAX_SAFE_INTEGER }));
   const slot = asked === undefined ? around.before : coveringSlot(around, at);
   const show = (instant: number): string => showInstant(job.tz, instant);
   const note = asked?.note === undefined || asked.note === slot?.note ? [] : [asked.note];
