@@ -63,7 +63,7 @@ export interface Job {
 /** What the target was told last; a success takes it back with a message. */
 export type Alarm = 'failures' | 'expectation';
 
-export const OPEN_SLOT_STATES = ['waiting', 'scripting', 'running'] as const;
+const OPEN_SLOT_STATES = ['waiting', 'scripting', 'running'] as const;
 export const FINAL_SLOT_STATES = [
   'ran',
   'late',
@@ -77,7 +77,7 @@ export const FINAL_SLOT_STATES = [
 export type FinalSlotState = (typeof FINAL_SLOT_STATES)[number];
 export type SlotState = (typeof OPEN_SLOT_STATES)[number] | FinalSlotState;
 
-export const SLOT_CAUSES = ['schedule', 'manual', 'webhook'] as const;
+const SLOT_CAUSES = ['schedule', 'manual', 'webhook'] as const;
 export type SlotCause = (typeof SLOT_CAUSES)[number];
 
 export interface Slot {
@@ -99,8 +99,6 @@ export interface Slot {
   recordedAt: number;
   endedAt?: number;
 }
-
-export const isOpenSlot = (state: SlotState): boolean => OPEN_SLOT_STATES.some((open) => open === state);
 
 /** Failed slots in a row after which a job is paused. */
 export const FAILURES_BEFORE_PAUSE = 10;

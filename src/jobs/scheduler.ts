@@ -47,6 +47,9 @@ const RETRY_MS = 2000;
 /** Small transactions, so that webhooks are stored in between. */
 const BATCH = 100;
 const PRUNE_EVERY_MS = 3_600_000;
+const PRUNE_BATCH = 1000;
+/** When something is due and yet nothing could be recorded, another process is at it. */
+const CONTENDED_MS = 100;
 /** The wall clock and the monotonic clock may drift apart by this much without a word. */
 const JUMP_MS = 2000;
 
@@ -75,8 +78,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     }
     await deps.onAlarms(now);
     if (now - prunedAt > PRUNE_EVERY_MS) {
-      prunedAt = now;
-      await store.write(pruneSlots({ before: now - deps.keepMs, limit: BATCH * 50 }));
+      const pruned = await store.write(pruneSlots({ before: now - deps.keepMs, limit: PRUNE_BATCH }));
+      // With more left, the next look goes on: nobody has to wait for a long transaction.
+      if (pruned < PRUNE_BATCH) prunedAt = now;
     }
     delay = TOO_BUSY;
     return recorded;
@@ -117,10 +121,11 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       nap = new AbortController();
       let sleepMs = RETRY_MS;
       try {
-        await tick();
+        const recorded = await tick();
         await deps.onScripts();
         const next = await store.read(nextWakeAt({}));
-        sleepMs = next === undefined ? MAX_SLEEP_MS : Math.min(Math.max(next - clock.now(), 0), MAX_SLEEP_MS);
+        const awayMs = Math.min((next ?? Number.POSITIVE_INFINITY) - clock.now(), MAX_SLEEP_MS);
+        sleepMs = awayMs > 0 ? awayMs : recorded > 0 ? 0 : CONTENDED_MS;
         inTrouble = false;
       } catch (error) {
         if (!inTrouble) log.error('Jobs cannot be looked up; trying again', { error: messageOf(error) });

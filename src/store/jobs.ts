@@ -1,7 +1,7 @@
 // The table of scheduled jobs as people change it. What the passing of time does with it is in slots.ts.
 
 import type { Alarm, Job, JobOptions, OverlapPolicy } from '../core/job.ts';
-import { defineOperation, type Row, type Steps, sql } from './operation.ts';
+import { defineOperation, type Row, type SqlValue, type Steps, sql } from './operation.ts';
 import { optional } from './run-moves.ts';
 import { insertPassed, type PassedSlots } from './slot-rows.ts';
 
@@ -13,30 +13,36 @@ export type ChangeResult =
 
 const nameKey = (name: string): string => name.toLowerCase();
 
+/** What a person decides about a job and where its schedule stands, in the order of `DECIDED`. */
+const decided = (job: Job): SqlValue[] => [
+  job.name,
+  nameKey(job.name),
+  job.schedule,
+  job.tz,
+  job.anchorAt,
+  job.prompt,
+  job.overlap,
+  JSON.stringify(job.options),
+  job.enabled ? 1 : 0,
+  job.pausedAt ?? null,
+  job.pauseReason ?? null,
+  job.nextRunAt ?? null,
+  job.expectEveryMs ?? null,
+  job.alarmAt ?? null,
+  job.updatedAt,
+];
+const DECIDED = `name name_key schedule tz anchor_at prompt overlap options enabled paused_at pause_reason next_run_at
+  expect_every_ms alarm_at updated_at`.split(/\s+/);
+
 export const createJob = defineOperation('jobs.create', function* (job: Job): Steps<ChangeResult> {
   const { changes } = yield* sql(
-    `INSERT INTO jobs (id, name, name_key, schedule, tz, anchor_at, prompt, options, enabled, paused_at, pause_reason,
-                       revision, next_run_at, expect_every_ms, alarm_at, created_at, updated_at, overlap)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    `INSERT INTO jobs (${DECIDED.join(', ')}, id, revision, created_at)
+     VALUES (${DECIDED.map((_, index) => `$${index + 1}`).join(', ')}, $16, $17, $18)
      ON CONFLICT (name_key) DO NOTHING`,
+    ...decided(job),
     job.id,
-    job.name,
-    nameKey(job.name),
-    job.schedule,
-    job.tz,
-    job.anchorAt,
-    job.prompt,
-    JSON.stringify(job.options),
-    job.enabled ? 1 : 0,
-    job.pausedAt ?? null,
-    job.pauseReason ?? null,
     job.revision,
-    job.nextRunAt ?? null,
-    job.expectEveryMs ?? null,
-    job.alarmAt ?? null,
     job.createdAt,
-    job.updatedAt,
-    job.overlap,
   );
   return changes > 0 ? { kind: 'done' } : { kind: 'name_taken' };
 });
@@ -53,27 +59,12 @@ export const changeJob = defineOperation('jobs.change', function* ({ job, passed
   const rival = yield* sql('SELECT id FROM jobs WHERE name_key = $1 AND id <> $2', nameKey(job.name), job.id);
   if (rival.rows.length > 0) return { kind: 'name_taken' };
   const { changes } = yield* sql(
-    `UPDATE jobs SET name = $3, name_key = $4, schedule = $5, tz = $6, anchor_at = $7, prompt = $8, options = $9,
-       enabled = $10, paused_at = $11, pause_reason = $12, next_run_at = $13, expect_every_ms = $14, alarm_at = $15,
-       failures = $16, updated_at = $17, overlap = $18, revision = revision + 1 WHERE id = $1 AND revision = $2`,
+    `UPDATE jobs SET ${DECIDED.map((column, index) => `${column} = $${index + 1}`).join(', ')}, failures = $18,
+       revision = revision + 1 WHERE id = $16 AND revision = $17`,
+    ...decided(job),
     job.id,
     job.revision,
-    job.name,
-    nameKey(job.name),
-    job.schedule,
-    job.tz,
-    job.anchorAt,
-    job.prompt,
-    JSON.stringify(job.options),
-    job.enabled ? 1 : 0,
-    job.pausedAt ?? null,
-    job.pauseReason ?? null,
-    job.nextRunAt ?? null,
-    job.expectEveryMs ?? null,
-    job.alarmAt ?? null,
     job.failures,
-    job.updatedAt,
-    job.overlap,
   );
   if (changes === 0) return (yield* loadJob(job.id)) ? { kind: 'changed_meanwhile' } : { kind: 'not_found' };
   if (passed) yield* insertPassed(job.id, passed, job.updatedAt);

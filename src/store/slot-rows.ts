@@ -14,22 +14,8 @@ export interface PassedSlots {
   note?: string;
 }
 
-export interface NewSlot {
-  jobId: string;
-  dueAt: number;
-  lastDueAt?: number;
-  instants?: number;
-  cause: SlotCause;
-  causeRef?: string;
-  context?: string;
-  state: SlotState;
-  late: boolean;
-  reason: string;
-  note?: string;
-  runId?: string;
-  recordedAt: number;
-  endedAt?: number;
-}
+/** A row that stands for one instant unless told otherwise. */
+export type NewSlot = Omit<Slot, 'lastDueAt' | 'instants'> & Partial<Pick<Slot, 'lastDueAt' | 'instants'>>;
 
 export function* insertPassed(jobId: string, passed: PassedSlots, at: number): Steps<void> {
   yield* insertSlot({ jobId, ...passed, cause: 'schedule', late: false, recordedAt: at, endedAt: at });
