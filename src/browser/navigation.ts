@@ -51,7 +51,7 @@ export async function pageForNavigation(browser: TaskBrowser, signal: AbortSigna
   const { supervisor } = browser;
   await supervisor.ready(signal);
   const current = browser.state.pages.get(browser.state.currentPageId ?? '');
-  return current === undefined ? openTab(browser, 'about:blank') : listeningTo(browser, current);
+  return current === undefined ? openTab(browser, 'about:blank') : browser.settled(current);
 }
 
 export async function navigate(browser: TaskBrowser, page: Page, url: string): Promise<Record<string, unknown>> {
@@ -137,14 +137,7 @@ export async function openTab(browser: TaskBrowser, url: string): Promise<Page> 
     throw new SvcError('timeout', 'The new tab did not appear.', { help: 'Look at the open tabs with browser_tabs.' });
   }
   supervisor.decide({ kind: 'select_page', pageId: targetId, at: supervisor.now() });
-  return listeningTo(browser, page);
-}
-
-/** A page that moves on before it took our set-up would tell us nothing of where it went. */
-async function listeningTo(browser: TaskBrowser, page: Page): Promise<Page> {
-  const isAsked = (state: BrowserState) => state.pages.get(page.id)?.answers.kind === 'asked';
-  await browser.supervisor.until((state) => !isAsked(state), LOAD_MS);
-  return browser.state.pages.get(page.id) ?? page;
+  return browser.settled(page);
 }
 
 export function findTab(browser: TaskBrowser, targetId: string): Page {

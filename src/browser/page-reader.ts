@@ -57,12 +57,12 @@ export class PageReader {
   }
 
   /** Never rejects for a page that does not answer: what is missing is said at its place. */
-  async read(page: Page, signal?: AbortSignal): Promise<PageText> {
+  async read(page: Page): Promise<PageText> {
     this.#forgetGone();
     const root = page.frames.get(page.rootFrameId);
     if (root === undefined) return { text: '(an empty page)', truncated: false };
     const budget = { frames: MAX_FRAMES, truncated: false };
-    const text = await this.#readFrame(page, root, budget, signal);
+    const text = await this.#readFrame(page, root, budget);
     return { text, truncated: budget.truncated };
   }
 
@@ -96,59 +96,47 @@ export class PageReader {
     return { document, elementNumber: Number(elementNumber) };
   }
 
-  async #readFrame(page: Page, frame: Frame, budget: Budget, signal: AbortSignal | undefined): Promise<string> {
+  async #readFrame(page: Page, frame: Frame, budget: Budget): Promise<string> {
     if (budget.frames-- <= 0) {
       budget.truncated = true;
       return '(not read: too many frames; use browser_cdp with its frame_id)';
     }
     const blocker = blockingDialog(this.#supervisor.state, page.id, frame.sessionId);
-    if (blocker !== undefined) return this.#readAround(page, frame, `blocked by dialog ${blocker.id}`, budget, signal);
-    const done = new AbortController();
-    const cut = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
+    if (blocker !== undefined) return this.#readAround(page, frame, `blocked by dialog ${blocker.id}`, budget);
     let blockedBy: Dialog | undefined;
-    const blocked = this.#supervisor.until(
-      (state) => {
-        blockedBy = blockingDialog(state, page.id, frame.sessionId);
-        return blockedBy !== undefined;
-      },
-      FRAME_DEADLINE_MS,
-      cut,
-    );
+    const watch = this.#supervisor.watch((state) => {
+      blockedBy = blockingDialog(state, page.id, frame.sessionId);
+      return blockedBy !== undefined;
+    }, FRAME_DEADLINE_MS);
     const read = this.#ask(page, frame).catch(() => undefined);
-    const outcome = await Promise.race([read, blocked.then(() => 'blocked' as const)]);
-    done.abort();
+    const outcome = await Promise.race([read, watch.fits.then(() => 'blocked' as const)]);
+    watch.stop();
     if (outcome === 'blocked' || outcome === undefined) {
       const silence = outcome === undefined ? 'could not be read' : 'did not answer in time';
-      return this.#readAround(page, frame, blockedBy ? `blocked by dialog ${blockedBy.id}` : silence, budget, signal);
+      return this.#readAround(page, frame, blockedBy ? `blocked by dialog ${blockedBy.id}` : silence, budget);
     }
     if (outcome.truncated) budget.truncated = true;
     this.#lastReads.set(frame.id, outcome);
-    return this.#withChildren(page, outcome, budget, signal);
+    return this.#withChildren(page, outcome, budget);
   }
 
   /** A frame that cannot be asked: what it said before, around the frames in other processes, which still answer. */
-  async #readAround(
-    page: Page,
-    frame: Frame,
-    why: string,
-    budget: Budget,
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
+  async #readAround(page: Page, frame: Frame, why: string, budget: Budget): Promise<string> {
     const old = this.#lastReads.get(frame.id);
     if (old !== undefined) {
-      return `(${why}; what stood here before:)\n${await this.#withChildren(page, old, budget, signal)}`;
+      return `(${why}; what stood here before:)\n${await this.#withChildren(page, old, budget)}`;
     }
     const isElsewhere = (child: Frame) => child.parentId === frame.id && child.sessionId !== frame.sessionId;
     const childIds = [...page.frames.values()].filter(isElsewhere).map(({ id }) => id);
     const parts = [{ text: `(${why})`, indent: '' }, ...childIds.map(() => ({ text: '', indent: '' }))];
-    return this.#withChildren(page, { parts, truncated: false, childIds }, budget, signal);
+    return this.#withChildren(page, { parts, truncated: false, childIds }, budget);
   }
 
-  async #withChildren(page: Page, read: FrameRead, budget: Budget, signal: AbortSignal | undefined): Promise<string> {
+  async #withChildren(page: Page, read: FrameRead, budget: Budget): Promise<string> {
     const children = await Promise.all(
       read.childIds.map(async (childId) => {
         const child = this.#supervisor.state.pages.get(page.id)?.frames.get(childId ?? '');
-        return child === undefined ? '(an empty frame)' : this.#readFrame(page, child, budget, signal);
+        return child === undefined ? '(an empty frame)' : this.#readFrame(page, child, budget);
       }),
     );
     return join(read.parts, children);

@@ -36,7 +36,7 @@ export function attached(
     const known = withPage({ ...state, sessions: withEntry(state.sessions, sessionId, session) }, page);
     return {
       state: { ...known, currentPageId: state.currentPageId ?? targetId },
-      commands: [...setUp(state.settings, session), resume, frameTreeOf(sessionId)],
+      commands: [...setUp(state.settings, session, true), resume],
     };
   }
   const parent = state.sessions.get(parentId);
@@ -45,7 +45,8 @@ export function attached(
   const kind = type === 'iframe' ? 'iframe' : 'worker';
   const session: Session = { id: sessionId, parentId, kind, targetId, pageId: page.id };
   const sessions = withEntry(state.sessions, sessionId, session);
-  const commands = [...setUp(state.settings, session), resume];
+  // A document that is already there announces nothing any more.
+  const commands = [...setUp(state.settings, session, kind === 'iframe' && !waitingForDebugger), resume];
   if (kind === 'worker') return { state: { ...state, sessions }, commands };
   const old = page.frames.get(targetId);
   const frame = {
@@ -57,8 +58,6 @@ export function attached(
     ),
     isOopif: true,
   };
-  // A document that is already there announces nothing any more.
-  if (!waitingForDebugger) commands.push(frameTreeOf(sessionId));
   return {
     state: withPage({ ...state, sessions }, { ...page, frames: withEntry(page.frames, targetId, frame) }),
     commands,
@@ -123,7 +122,7 @@ export function frameTreeOf(sessionId: string): Command {
 }
 
 /** All written in one go and none awaited: a page that is blocked by a dialog answers none of it. */
-function setUp(settings: SupervisorSettings, session: Session): Command[] {
+function setUp(settings: SupervisorSettings, session: Session, askFrames: boolean): Command[] {
   const calls: [method: string, params: Record<string, unknown>][] = [];
   const bridged = isBridged(settings, session.kind);
   if (session.kind !== 'worker') calls.push(['Page.enable', {}], ['Log.enable', {}]);
@@ -145,7 +144,9 @@ function setUp(settings: SupervisorSettings, session: Session): Command[] {
     // What a service worker fetches passes no interception of the page.
     calls.push(['Network.enable', {}], ['Network.setBypassServiceWorker', { bypass: true }]);
   }
-  return calls.map(([method, params]) => ({ kind: 'send', sessionId: session.id, method, params }));
+  const commands = calls.map(([method, params]): Command => ({ kind: 'send', sessionId: session.id, method, params }));
+  // Asked early: switching on Runtime makes the page list every script context first.
+  return askFrames ? commands.toSpliced(1, 0, frameTreeOf(session.id)) : commands;
 }
 
 function withDescendants(sessions: ReadonlyMap<string, Session>, ids: readonly string[]): Set<string> {

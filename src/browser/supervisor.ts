@@ -79,22 +79,30 @@ export class Supervisor {
   }
 
   /** Resolves with true as soon as the state fits, with false after the deadline or when the signal aborts. */
-  until(check: (state: BrowserState) => boolean, deadlineMs: number, signal?: AbortSignal): Promise<boolean> {
-    if (check(this.#state)) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const end = (outcome: boolean) => {
-        this.#waiters.delete(waiter);
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', giveUp);
-        resolve(outcome);
-      };
-      const giveUp = () => end(false);
-      const waiter = { check, done: () => end(true) };
-      const timer = setTimeout(giveUp, deadlineMs);
-      if (signal?.aborted) return end(false);
-      signal?.addEventListener('abort', giveUp);
-      this.#waiters.add(waiter);
-    });
+  async until(check: (state: BrowserState) => boolean, deadlineMs: number, signal?: AbortSignal): Promise<boolean> {
+    if (check(this.#state)) return true;
+    if (signal?.aborted) return false;
+    const watch = this.watch(check, deadlineMs);
+    signal?.addEventListener('abort', watch.stop);
+    const outcome = await watch.fits;
+    signal?.removeEventListener('abort', watch.stop);
+    return outcome;
+  }
+
+  /** Looks at every state from now on until one fits. `stop` ends it early, with false. */
+  watch(check: (state: BrowserState) => boolean, deadlineMs: number): { fits: Promise<boolean>; stop(): void } {
+    const { promise: fits, resolve } = Promise.withResolvers<boolean>();
+    const end = (outcome: boolean) => {
+      this.#waiters.delete(waiter);
+      clearTimeout(timer);
+      resolve(outcome);
+    };
+    const waiter = { check, done: () => end(true) };
+    const stop = () => end(false);
+    const timer = setTimeout(stop, deadlineMs);
+    if (check(this.#state)) end(true);
+    else this.#waiters.add(waiter);
+    return { fits, stop };
   }
 
   /** One protocol call. Rejects with `cdp_error`, `timeout` or `browser_gone`. */

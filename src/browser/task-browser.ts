@@ -57,8 +57,18 @@ export class TaskBrowser {
   async page(signal?: AbortSignal): Promise<Page> {
     await this.supervisor.ready(signal);
     const page = this.state.pages.get(this.state.currentPageId ?? '');
-    if (page !== undefined) return page;
+    if (page !== undefined) return this.settled(page);
     throw new SvcError('not_found', 'No tab is open.', { help: 'Open one with browser_navigate.' });
+  }
+
+  /**
+   * The page once it took our set-up, or was found not to answer. Before that we would not learn which document it
+   * holds, nor where it goes.
+   */
+  async settled(page: Page): Promise<Page> {
+    const isAsked = (state: BrowserState) => state.pages.get(page.id)?.answers.kind === 'asked';
+    await this.supervisor.until((state) => !isAsked(state), CLOSE_MS);
+    return this.state.pages.get(page.id) ?? page;
   }
 
   /** Runs one tool call on a page. Never rejects, and never outlasts its deadline or a dialog that the page opens. */
@@ -139,13 +149,12 @@ export class TaskBrowser {
 
   /** The call, or what comes before its end. */
   async #race(finished: Promise<BrowserResult>, interrupts: (state: BrowserState) => boolean, deadlineMs: number) {
-    const done = new AbortController();
-    const interrupted = this.supervisor.until(interrupts, deadlineMs, done.signal);
+    const watch = this.supervisor.watch(interrupts, deadlineMs);
     const outcome = await Promise.race([
       finished.then((result) => ({ kind: 'finished', result }) as const),
-      interrupted.then((hit) => ({ kind: hit ? 'interrupted' : 'late' }) as const),
+      watch.fits.then((hit) => ({ kind: hit ? 'interrupted' : 'late' }) as const),
     ]);
-    done.abort();
+    watch.stop();
     return outcome;
   }
 

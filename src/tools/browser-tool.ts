@@ -28,6 +28,8 @@ export interface BrowserToolSpec<I> {
 
 const TOOLSETS = ['browser', 'core', 'svc-acp', 'svc-api-server'];
 const MAX_OUTPUT_CHARS = 120_000;
+// Nearly every string; looking closer at each character costs more than the call itself.
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
 
 export function browserTool<I>(browsers: Browsers, spec: BrowserToolSpec<I>): BrowserTool {
   const call = async (input: unknown, context: ToolContext): Promise<BrowserResult> => {
@@ -83,7 +85,7 @@ async function notHere(name: string): Promise<BrowserResult> {
 
 /** Shows control and other invisible characters in every string, so that no reader can be misled by them. */
 function withoutInvisible<T>(value: T): T {
-  if (typeof value === 'string') return showInvisible(value) as T;
+  if (typeof value === 'string') return (PLAIN.test(value) ? value : showInvisible(value)) as T;
   if (Array.isArray(value)) return value.map(withoutInvisible) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
