@@ -32,6 +32,10 @@ function installPrograms() {
     { apt: 'chromium', there: onPath(['chromium', 'chromium-browser', 'google-chrome']) },
     { apt: 'postgresql', there: onPath(['initdb']) || debianPostgres() },
     { apt: 'bubblewrap', there: onPath(['bwrap']) },
+    { apt: 'openssl', there: onPath(['openssl']) },
+    { apt: 'gh', there: onPath(['gh']) },
+    // A mail server is no guest for somebody's own machine: only throw-away ones get it.
+    { apt: 'exim4-daemon-light', there: !strict || fs.existsSync('/usr/sbin/exim4') },
   ].filter((program) => !program.there);
   if (missing.length === 0) return;
   var names = missing.map((program) => program.apt);
