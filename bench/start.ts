@@ -13,13 +13,14 @@ import { atMost, median, type Result } from './report.ts';
 const ROUNDS = 21;
 const SETTLE_MS = 5_000;
 const WATCH_MS = 12_000;
+const WITH_WEBHOOKS = { WEBHOOK_ENABLED: 'true', WEBHOOK_SECRET: 'a-secret-for-the-bench' };
 
 export async function run(): Promise<Result[]> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'));
   try {
     const packed = installPacked(join(folder, 'packed'));
     const source = resolve(import.meta.dirname, '../bin/svc');
-    return [...startUp(folder, packed, source), ...(await idle(folder, packed))];
+    return [...startUp(folder, packed, source), ...(await idle(folder, packed, source))];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -57,38 +58,42 @@ function startUp(folder: string, packed: string, source: string): Result[] {
   );
 }
 
-async function idle(folder: string, packed: string): Promise<Result[]> {
+async function idle(folder: string, packed: string, source: string): Promise<Result[]> {
   const probe = join(folder, 'timers.mjs');
   const found = join(folder, 'timers.json');
   writeFileSync(probe, timerProbe(found));
-  const home = createSvcHome([process.execPath, packed]);
   const watched = createSvcHome([process.execPath, '--import', pathToFileURL(probe).href, packed]);
-  const env = { WEBHOOK_ENABLED: 'true', WEBHOOK_SECRET: 'a-secret-for-the-bench' };
   try {
-    const gateway = await home.startGateway({ env });
-    await delay(SETTLE_MS);
-    const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8')) ?? [];
-    await gateway.end();
-    const other = await watched.startGateway({ env });
+    const gateway = await watched.startGateway({ env: WITH_WEBHOOKS });
     await delay(SETTLE_MS + WATCH_MS);
-    await other.end();
+    await gateway.end();
     const { place, count } = JSON.parse(readFileSync(found, 'utf8')) as { place: string; count: number };
     return [
-      atMost(130, {
-        name: 'idle gateway, memory',
-        value: Number(kilobytes) / 1024,
-        unit: ' MB',
-        detail: 'resident, packed, webhooks on',
-      }),
+      await memory('packed', packed),
+      await memory('from source', source),
       atMost(1, {
         name: 'idle gateway, busiest timer',
         value: count / (WATCH_MS / 1000),
         unit: ' wake-ups/s',
-        detail: count === 0 ? `none fired in ${WATCH_MS / 1000} s` : `${count} in ${WATCH_MS / 1000} s, ${place}`,
+        detail: `${count} in ${WATCH_MS / 1000} s${place === '' ? '' : `, ${place.replace(/\(.*\/|\)/g, '')}`}`,
       }),
     ];
   } finally {
-    await Promise.all([home.remove(), watched.remove()]);
+    await watched.remove();
+  }
+}
+
+async function memory(name: string, launcher: string): Promise<Result> {
+  const home = createSvcHome([process.execPath, launcher]);
+  try {
+    const gateway = await home.startGateway({ env: WITH_WEBHOOKS });
+    await delay(SETTLE_MS);
+    const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8')) ?? [];
+    await gateway.end();
+    const detail = `resident after ${SETTLE_MS / 1000} s, webhooks on`;
+    return atMost(130, { name: `idle gateway, memory, ${name}`, value: Number(kilobytes) / 1024, unit: ' MB', detail });
+  } finally {
+    await home.remove();
   }
 }
 
@@ -96,12 +101,14 @@ async function idle(folder: string, packed: string): Promise<Result[]> {
 function timerProbe(output: string): string {
   return `
 import { writeFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 const counts = new Map();
 let watching = false;
 for (const name of ['setTimeout', 'setInterval']) {
   const original = globalThis[name];
   globalThis[name] = Object.assign((callback, ms, ...args) => {
-    const place = (new Error().stack ?? '').split('\\n')[2]?.trim() ?? 'unknown';
+    const frames = (new Error().stack ?? '').split('\\n').slice(2);
+    const place = frames.find((frame) => !/clock|new Promise|node:internal/.test(frame))?.trim() ?? frames[0];
     return original((...values) => {
       if (watching) counts.set(place, (counts.get(place) ?? 0) + 1);
       callback(...values);
@@ -110,7 +117,7 @@ for (const name of ['setTimeout', 'setInterval']) {
 }
 const { setTimeout: real } = await import('node:timers');
 real(() => { watching = true; }, ${SETTLE_MS}).unref();
-real(() => {
+if (isMainThread) real(() => {
   const [place = '', count = 0] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
   writeFileSync(${JSON.stringify(output)}, JSON.stringify({ place, count }));
 }, ${SETTLE_MS + WATCH_MS - 500}).unref();

@@ -140,6 +140,13 @@ test('a wrong environment value names the variable, not the file', () => {
   ]);
 });
 
+test('a wrong value in the file is told although the environment overrides it', () => {
+  const [problem, ...more] = problemsOf('platforms:\n  webhook:\n    extra:\n      port: 99999\n', {
+    WEBHOOK_PORT: '80',
+  });
+  assert.deepEqual([problem?.line, problem?.key, more], [4, 'platforms.webhook.extra.port', []]);
+});
+
 test('a platform may be written in either spelling, but not in both', () => {
   const { config } = load('platforms: { messenger_1: { enabled: true, token: "123:abc" } }');
   assert.equal(config.platforms.telegram?.token, '123:abc');

@@ -86,14 +86,6 @@ export function checkConfig(text: string, dotEnv: string | undefined, options: L
   );
   const written = isGroup(expanded) ? expanded : {};
   const { settings, spelling } = canonicalPlatforms(written, addProblem);
-  for (const setting of [...ENVIRONMENT_SETTINGS, ...platformVariables(options.platforms ?? [])]) {
-    const value = environment[setting.name];
-    if (value === undefined) continue;
-    fromEnvironment.push(setting);
-    setAt(settings, setting.path, parseSetting(setting.kind, value));
-  }
-
-  const parsed = configSchema.safeParse(settings);
   const asWritten = (path: Path): Path =>
     path[0] === 'platforms' && path.length > 1 ? ['platforms', spelling(String(path[1])), ...path.slice(2)] : path;
   const addIssues = (issues: readonly Issue[], base: Path, known: (path: Path) => string[]): void => {
@@ -107,9 +99,25 @@ export function checkConfig(text: string, dotEnv: string | undefined, options: L
       }
     }
   };
-  addIssues(parsed.error?.issues ?? [], [], (path) => keysAt(configJsonSchema(), path));
-
+  const knownKeys = (path: Path): string[] => keysAt(configJsonSchema(), path);
   const secrets = new Set(secretStrings(configJsonSchema(), settings));
+
+  const overriding = [...ENVIRONMENT_SETTINGS, ...platformVariables(options.platforms ?? [])].filter(
+    ({ name }) => environment[name] !== undefined,
+  );
+  // A wrong value that the environment hides today counts on the day the variable is gone.
+  const hidden = overriding.length === 0 ? [] : (configSchema.safeParse(settings).error?.issues ?? []);
+  addIssues(
+    hidden.filter((issue) => overriding.some(({ path }) => isSamePath(path, issue.path.map(String)))),
+    [],
+    knownKeys,
+  );
+  fromEnvironment.push(...overriding);
+  for (const { name, path, kind } of overriding) setAt(settings, path, parseSetting(kind, environment[name] ?? ''));
+
+  const parsed = configSchema.safeParse(settings);
+  addIssues(parsed.error?.issues ?? [], [], knownKeys);
+  for (const secret of secretStrings(configJsonSchema(), settings)) secrets.add(secret);
   if (options.platforms !== undefined && isGroup(settings.platforms)) {
     for (const [name, value] of Object.entries(settings.platforms)) {
       if (name === 'webhook') continue;
