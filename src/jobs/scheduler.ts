@@ -67,15 +67,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 
   async function tick(): Promise<number> {
     const now = clock.now();
-    let recorded = 0;
-    for (let going = true; going && !stopped.signal.aborted; ) {
-      const jobs = await store.read(dueJobs({ now, limit: BATCH }));
-      if (jobs.length === 0) break;
-      const results = await record(jobs, now);
-      recorded += results.filter((result) => result !== 'stale').length;
-      // When all of them were taken by another process, looking again at once would only race it.
-      going = jobs.length === BATCH && results.some((result) => result !== 'stale');
-    }
+    const recorded = await recordDue(now);
     await deps.onAlarms(now);
     if (now - prunedAt > PRUNE_EVERY_MS) {
       const pruned = await store.write(pruneSlots({ before: now - deps.keepMs, limit: PRUNE_BATCH }));
@@ -86,10 +78,34 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     return recorded;
   }
 
-  async function record(jobs: readonly Job[], now: number): Promise<RecordingResult[]> {
+  /** One batch is prepared while the one before is being stored. What another process takes meanwhile is left to it. */
+  async function recordDue(now: number): Promise<number> {
+    let storing: Promise<number> = Promise.resolve(0);
+    let recorded = 0;
+    let after: { at: number; id: string } | undefined;
+    try {
+      while (!stopped.signal.aborted) {
+        const jobs = await store.read(dueJobs({ now, limit: BATCH, ...(after && { after }) }));
+        const last = jobs.at(-1);
+        if (!last) break;
+        after = { at: last.nextRunAt ?? now, id: last.id };
+        const prepared = jobs.map((job) => ({ job, recording: recordingOf(job, now, delay, deps.newId) }));
+        const before = storing;
+        storing = before.then(() => record(prepared, now));
+        recorded += await before;
+      }
+    } finally {
+      recorded += await storing;
+    }
+    return recorded;
+  }
+
+  async function record(
+    prepared: readonly { job: Job; recording: Recording | string }[],
+    now: number,
+  ): Promise<number> {
     const recordings: Recording[] = [];
-    for (const job of jobs) {
-      const recording = recordingOf(job, now, delay, deps.newId);
+    for (const { job, recording } of prepared) {
       if (typeof recording === 'string') await pauseUnreadable(job, recording, now);
       else recordings.push(recording);
     }
@@ -97,7 +113,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (results.includes('started')) deps.onRuns();
     if (recordings.some(({ messages }) => messages.length > 0)) deps.onMessages();
     for (const [index, result] of results.entries()) logResult(recordings[index], result);
-    return results;
+    return results.filter((result) => result !== 'stale').length;
   }
 
   function logResult(recording: Recording | undefined, result: RecordingResult): void {

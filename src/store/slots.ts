@@ -12,18 +12,21 @@ import { insertPassed, insertSlot, type NewSlot, type PassedSlots, slotOf } from
 /** Open slots that a job with `overlap: queue` may have; a job that is always too slow must not pile up for ever. */
 const MAX_QUEUED = 10;
 
-/** Enabled jobs whose time has come, earliest first. */
-export const dueJobs = defineOperation('slots.due_jobs', function* (input: { now: number; limit: number }): Steps<
-  Job[]
-> {
-  const { rows } = yield* sql(
-    `SELECT * FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= $1
-     ORDER BY next_run_at, id LIMIT $2`,
-    input.now,
-    input.limit,
-  );
-  return rows.map(jobOf);
-});
+/** Enabled jobs whose time has come, earliest first; `after` is the last one of the page before. */
+export const dueJobs = defineOperation(
+  'slots.due_jobs',
+  function* (input: { now: number; limit: number; after?: { at: number; id: string } }): Steps<Job[]> {
+    const { now, limit, after } = input;
+    const { rows } = yield* sql(
+      `SELECT * FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= $1
+       ${after ? 'AND (next_run_at, id) > ($3, $4)' : ''} ORDER BY next_run_at, id LIMIT $2`,
+      now,
+      limit,
+      ...(after ? [after.at, after.id] : []),
+    );
+    return rows.map(jobOf);
+  },
+);
 
 /** The next instant at which a job is due or an expectation runs out; undefined when there is none. */
 export const nextWakeAt = defineOperation('slots.next_wake', function* (_: Record<never, never>): Steps<
