@@ -49,7 +49,8 @@ function plainKey(name: string, modifiers: number, whole: string): KeyEvent {
   const named = NAMED[name.toLowerCase()];
   if (named !== undefined) {
     const code = named.key === ' ' ? 'Space' : named.key;
-    return { ...named, code, windowsVirtualKeyCode: named.keyCode };
+    const { keyCode, ...key } = named;
+    return { ...key, code, windowsVirtualKeyCode: keyCode };
   }
   const functionKey = /^F([1-9]|1[0-2])$/i.exec(name)?.[1];
   if (functionKey !== undefined) {
