@@ -86,6 +86,8 @@ async function idle(folder: string, packed: string, source: string): Promise<Res
 async function memory(name: string, launcher: string): Promise<Result> {
   const home = createSvcHome([process.execPath, launcher]);
   try {
+    // The first start after a change compiles and fills the cache.
+    await (await home.startGateway({ env: WITH_WEBHOOKS })).end();
     const gateway = await home.startGateway({ env: WITH_WEBHOOKS });
     await delay(SETTLE_MS);
     const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8')) ?? [];

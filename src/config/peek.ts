@@ -3,11 +3,14 @@
 
 import { readIfExistsSync } from '../system/files.ts';
 
-/** The plain value of the file; undefined when there is none or it is broken. The parser is loaded only if needed. */
-export async function peekConfig(path: string): Promise<unknown> {
+/**
+ * The plain value of the file; undefined when there is none, when it is broken, and when it has none of the `keys` that the
+ * caller looks for: then loading the parser, most of the time that such a command takes, is saved.
+ */
+export async function peekConfig(path: string, keys: readonly string[]): Promise<unknown> {
   try {
     const text = readIfExistsSync(path);
-    if (text === undefined || text.trim() === '') return undefined;
+    if (text === undefined || !keys.some((key) => text.includes(key))) return undefined;
     const { parse } = await import('yaml');
     return parse(text);
   } catch {

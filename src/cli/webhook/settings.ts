@@ -21,7 +21,11 @@ export interface PeekedSettings {
 
 /** What is broken reads as absent. */
 export async function peekSettings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<PeekedSettings> {
-  const extra = groupAt(await peekConfig(paths.config), ['platforms', 'webhook', 'extra']);
+  const extra = groupAt(await peekConfig(paths.config, ['public_url', 'host', 'port', 'routes']), [
+    'platforms',
+    'webhook',
+    'extra',
+  ]);
   return {
     publicUrl: typeof extra.public_url === 'string' ? extra.public_url : undefined,
     host: typeof extra.host === 'string' ? extra.host : '0.0.0.0',
