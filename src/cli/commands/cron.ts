@@ -6,6 +6,7 @@ import type { CliContext, CommandModule } from '../command.ts';
 import { defineNext, defineSimulate, defineWhy } from '../cron-look-ahead.ts';
 import { defineRun } from '../cron-run.ts';
 import { printJob, printJobs, printMade, printSlots } from '../cron-view.ts';
+import { findGateway } from '../gateway-control.ts';
 import { addExamples } from '../listing.ts';
 import { wholeNumber } from '../numbers.ts';
 import { withApp } from '../with-app.ts';
@@ -76,6 +77,9 @@ function defineCreate(command: Command, context: CliContext): void {
       const draft = readJobWords({ ...options, schedule, prompt });
       const job = await jobs.create({ ...draft, schedule, prompt }, { kind: 'person', cwd: context.cwd });
       printMade(context, 'Made', job, { json: options.json === true, now: app.clock.now() });
+      if (!options.json && job.enabled && findGateway(app.paths) === undefined) {
+        context.stderr.write('No gateway is running, so nothing fires yet. Start it: svc gateway\n');
+      }
     }),
   );
 }
