@@ -85,10 +85,12 @@ async function notHere(name: string): Promise<BrowserResult> {
 
 /** Shows control and other invisible characters in every string, so that no reader can be misled by them. */
 function withoutInvisible<T>(value: T): T {
-  if (typeof value === 'string') return (PLAIN.test(value) ? value : showInvisible(value)) as T;
-  if (Array.isArray(value)) return value.map(withoutInvisible) as T;
+  if (typeof value === 'string') return visible(value) as T;
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [showInvisible(key), withoutInvisible(one)]),
-  ) as T;
+  if (Array.isArray(value)) return value.map(withoutInvisible) as T;
+  const shown: Record<string, unknown> = {};
+  for (const key in value) shown[visible(key)] = withoutInvisible(value[key]);
+  return shown as T;
 }
+
+const visible = (text: string): string => (PLAIN.test(text) ? text : showInvisible(text));
