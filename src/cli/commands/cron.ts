@@ -6,7 +6,7 @@ import type { CliContext, CommandModule } from '../command.ts';
 import { defineNext, defineSimulate, defineWhy } from '../cron-look-ahead.ts';
 import { defineRun } from '../cron-run.ts';
 import { printJob, printJobs, printMade, printSlots } from '../cron-view.ts';
-import { findGateway } from '../gateway-control.ts';
+import { findGateway } from '../find-gateway.ts';
 import { addExamples } from '../listing.ts';
 import { wholeNumber } from '../numbers.ts';
 import { withApp } from '../with-app.ts';
