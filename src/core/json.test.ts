@@ -59,7 +59,18 @@ test('a path finds own keys and list elements and nothing else', () => {
   const value: Json = JSON.parse('{"a":[{"b":1}],"__proto__":{"x":2},"n":null,"s":"text"}');
   assert.equal(valueAt(value, ['a', '0', 'b']), 1);
   assert.equal(valueAt(value, ['n']), null);
-  for (const path of ['__proto__.x', 'constructor.name', 'a.length', 'a.-1', 'a.00', 'a.1', 's.0', 's.length', 'n.x', 'toString'])
+  for (const path of [
+    '__proto__.x',
+    'constructor.name',
+    'a.length',
+    'a.-1',
+    'a.00',
+    'a.1',
+    's.0',
+    's.length',
+    'n.x',
+    'toString',
+  ])
     assert.equal(valueAt(value, path.split('.')), undefined, path);
   assert.equal(valueAt({}, ['__proto__', 'x']), undefined);
 });
