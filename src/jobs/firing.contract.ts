@@ -41,13 +41,13 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       }
       return texts;
     };
-    const deliverAll = async (now: number): Promise<void> => {
+    const deliverAll = async (now: number, state: 'delivered' | 'dead' = 'delivered'): Promise<void> => {
       const claim = { owner: 'o', now, leaseMs: MINUTE, limit: 50, resting: [], probed: [] };
       for (;;) {
         const claimed = await store.write(claimDeliveries(claim));
         if (claimed.length === 0) return;
         for (const { id, fence } of claimed) {
-          const end = { state: 'delivered', attempts: 1, partsSent: 1, uncertain: false } as const;
+          const end = { state, attempts: 1, partsSent: 1, uncertain: false } as const;
           await store.write(endAttempt({ id, fence, ...end, at: now }));
         }
       }
@@ -305,6 +305,23 @@ export function firingContract(name: string, freshStore: () => Promise<() => Pro
       assert.equal((await jobs.fire('deploy', { cause: 'manual' })).kind, 'started', 'a person may');
       await answerAll({ answer: '', silent: true });
       assert.deepEqual(states(await jobs.slots(job, 10)).sort(), ['paused', 'ran', 'ran', 'skipped_overlap']);
+      await jobs.remove(job.id);
+    });
+
+    test('an answer that cannot be delivered any more fails its slot, and a later delivery mends it', async () => {
+      const { jobs, scheduler, clock, answerAll } = house();
+      const job = await jobs.create({ schedule: 'every 5m', prompt: 'x', name: 'undelivered', deliver: 'log' }, person);
+      clock.pass(5 * MINUTE);
+      await scheduler.tick();
+      await answerAll();
+      await deliverAll(clock.now(), 'dead');
+      const [slot] = await jobs.slots(job, 1);
+      assert.equal(slot?.state, 'failed');
+      assert.match(slot?.reason ?? '', /could not be delivered; `svc deliveries list/);
+      assert.equal((await jobs.find(job.id)).failures, 1);
+      await store.write(retryRun({ id: slot?.runId ?? '', at: clock.now() }));
+      await deliverAll(clock.now());
+      assert.equal((await jobs.slots(job, 1))[0]?.state, 'ran');
       await jobs.remove(job.id);
     });
 

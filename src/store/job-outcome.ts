@@ -124,6 +124,7 @@ function reasonOf(run: Run): string {
   if (run.state === 'delivered')
     return run.addresses.length > 0 ? 'The answer was delivered.' : 'The answer was stored.';
   if (run.state === 'silent') return 'The answer contained [SILENT], so nothing was sent.';
-  if (run.state === 'dead') return `The run answered, but the answer could not be delivered: ${error}`;
+  if (run.state === 'dead')
+    return 'The run answered, but the answer could not be delivered; `svc deliveries list --state dead` tells why.';
   return `The run failed: ${error}`;
 }

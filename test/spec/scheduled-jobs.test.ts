@@ -1,7 +1,7 @@
 // The section "Scheduled jobs" of the contract, with the real program: commands, a gateway, a scripted model server.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type ModelServer, type SeenRequest, startModelServer } from '../support/model-server.ts';
@@ -146,6 +146,16 @@ test('a run that failed is reported to the target of its job, and so is a script
   );
 });
 
+test('a job whose skill was removed fails with that reason', async () => {
+  const skill = join(home.path, 'skills', 'tidy');
+  mkdirSync(skill, { recursive: true });
+  writeFileSync(join(skill, 'SKILL.md'), '---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n');
+  await json('create', '@yearly', 'Tidy up', '--name', 'tidy', '--skills', 'tidy', '--retries', '0');
+  rmSync(skill, { recursive: true });
+  assert.equal((await cron('run', 'tidy', '--wait')).code, 1);
+  assert.match((await cron('why', 'tidy')).stdout, /The skill tidy of this job is missing/);
+});
+
 test('pause, resume, edit and remove do what they say', async () => {
   const made = await json<{ id: string; next_run_at: string }>(
     'create',
@@ -249,4 +259,49 @@ test('without a gateway a job runs in the command itself', async () => {
   assert.match(stdout, /^Done: [\s\S]*\n\nRun me here\n$/);
   assert.match(stderr, /No gateway is running, so it runs here\.\nran: Started by hand\. The answer was delivered\./);
   assert.equal(delivered('here').length, 1);
+});
+
+test('a webhook route with cron_job starts the job, with the event in a fence, by the same rules', async () => {
+  home.configure(
+    `model: { base_url: '${model.url}', name: scripted }
+platforms:
+  webhook:
+    enabled: true
+    extra:
+      host: 127.0.0.1
+      routes: { deploy: { secret: INSECURE_NO_AUTH, cron_job: deployed, prompt: 'Version {version} is out.' } }
+`,
+  );
+  const server = await home.startGateway();
+  try {
+    await json('create', '@yearly', 'Check the new version', '--name', 'deployed');
+    const post = (id: string) =>
+      fetch(`${server.url}/webhooks/deploy`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-request-id': id },
+        body: '{"version": "7 <b>"}',
+      });
+    const accepted = await post('one');
+    assert.equal(accepted.status, 200);
+    assert.deepEqual(await accepted.json(), {
+      status: 'accepted',
+      route: 'deploy',
+      event: 'unknown',
+      delivery_id: 'one',
+      cron_job: 'deployed',
+    });
+    assert.equal(((await (await post('one')).json()) as { status: string }).status, 'duplicate');
+    const slot = await ended('deployed');
+    assert.deepEqual([slot.state, slot.cause], ['ran', 'webhook']);
+    assert.equal((await json<WireSlot[]>('runs', 'deployed')).length, 1);
+    const asked = model.requests
+      .map(({ body }) => String(body.messages.at(-1)?.content))
+      .find((text) => text.includes('Check the new version'));
+    assert.match(
+      asked ?? '',
+      /^<untrusted \S+>\nVersion 7 <b> is out\.\n<\/untrusted \S+>\n[\s\S]*\n\nCheck the new version$/,
+    );
+  } finally {
+    await server.end('SIGKILL');
+  }
 });
