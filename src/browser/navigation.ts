@@ -30,14 +30,19 @@ export function readAddress(text: string): string {
   return url.href;
 }
 
+/** Who may go where. */
+export interface Reach {
+  allowPrivate: boolean;
+  /** The addresses of a host name. */
+  lookUp(host: string): Promise<readonly string[]>;
+}
+
 /** Rejects with `invalid_input` when the task must stay away from this address. */
-export async function checkAddress(browser: TaskBrowser, url: string): Promise<void> {
-  if (browser.allowPrivate) return;
+export async function checkAddress({ allowPrivate, lookUp }: Reach, url: string): Promise<void> {
+  if (allowPrivate) return;
   const verdict = judgeUrl(url);
   const allowed =
-    verdict.kind === 'look_up'
-      ? areAllPublic(await browser.lookUp(verdict.host).catch(() => []))
-      : verdict.kind === 'allowed';
+    verdict.kind === 'look_up' ? areAllPublic(await lookUp(verdict.host).catch(() => [])) : verdict.kind === 'allowed';
   if (!allowed) throw privateRefused();
 }
 
@@ -222,7 +227,7 @@ async function explainFailure(
     const note = 'The page asked before leaving and that was dismissed: the tab stays where it was.';
     return { ...(await whereabouts(browser, page.id)), navigated: false, note };
   }
-  if (errorText === 'net::ERR_BLOCKED_BY_CLIENT' && !browser.allowPrivate) throw privateRefused();
+  if (errorText === 'net::ERR_BLOCKED_BY_CLIENT' && !browser.reach.allowPrivate) throw privateRefused();
   const help = 'Check the address; a download or an empty answer also ends like this.';
   throw new SvcError('cdp_error', `The page could not be loaded: ${errorText}.`, { help, cause: url });
 }

@@ -38,7 +38,7 @@ export function routeCall(browser: TaskBrowser, call: ProtocolCall): Route {
       'Write it as Domain.method.',
     );
   }
-  if (!browser.allowPrivate && GUARDED.test(call.method)) {
+  if (!browser.reach.allowPrivate && GUARDED.test(call.method)) {
     return refused('cdp_error', `${call.method} is not available to this task.`, 'Use the other browser tools.');
   }
   if (call.frameId !== undefined) {

@@ -2,18 +2,21 @@
 // It knows no dialogs and no frames; the tools that need those are hidden.
 
 import { messageOf, SvcError } from '../core/errors.ts';
+import type { Reach } from './navigation.ts';
 import { type BrowserResult, fail } from './task-browser.ts';
 
 const CALL_MS = 35_000;
 
 export class RestBrowser {
   readonly kind = 'rest';
+  readonly reach: Reach;
   #base: string;
   #userId: string;
   #tabId: string | undefined;
 
   /** `taskId` keeps cookies and tabs of tasks apart. */
-  constructor(base: string, taskId: string) {
+  constructor(base: string, taskId: string, reach: Reach) {
+    this.reach = reach;
     this.#base = base.replace(/\/+$/, '');
     this.#userId = taskId;
   }

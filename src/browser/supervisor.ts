@@ -176,7 +176,7 @@ export class Supervisor {
       this.#options.onEvent?.(next);
       const { state, commands } = reduce(this.#state, next);
       const changed = state.link.kind !== this.#state.link.kind;
-      this.#state = state;
+      this.#state = Object.freeze(state);
       for (const command of commands) this.#perform(command);
       if (changed) this.#options.log.debug('Browser connection', { link: state.link.kind });
       this.#queue.shift();

@@ -116,9 +116,10 @@ export class Browsers {
   }
 
   async #open(task: BrowserTask, backend: Backend): Promise<TaskBrowser | RestBrowser> {
-    if (backend.kind === 'rest') return new RestBrowser(backend.url, task.taskId);
     const { config, clock, log, onEvent, lookUp = addressesOf } = this.#options;
     const allowPrivate = config.allow_private ?? task.trust === 'person';
+    const reach = { allowPrivate, lookUp };
+    if (backend.kind === 'rest') return new RestBrowser(backend.url, task.taskId, reach);
     const endpoint = await this.#endpoint(task, backend);
     const supervisor = new Supervisor({
       settings: {
@@ -135,7 +136,7 @@ export class Browsers {
       lookUp,
       ...(onEvent === undefined ? {} : { onEvent }),
     });
-    return new TaskBrowser(supervisor, allowPrivate, lookUp);
+    return new TaskBrowser(supervisor, reach);
   }
 
   async #endpoint(task: BrowserTask, backend: Exclude<Backend, { kind: 'rest' }>): Promise<Endpoint> {

@@ -2,6 +2,7 @@
 // behind a dialog: it returns at once, goes on in the background, and its result comes with the answer to the dialog.
 
 import { messageOf, SvcError } from '../core/errors.ts';
+import type { Reach } from './navigation.ts';
 import { blockingDialog, PageReader } from './page-reader.ts';
 import {
   answerableDialogs,
@@ -36,17 +37,13 @@ export class TaskBrowser {
   readonly kind = 'cdp';
   readonly supervisor: Supervisor;
   readonly reader: PageReader;
-  /** False for tasks that must stay away from private addresses. */
-  readonly allowPrivate: boolean;
+  readonly reach: Reach;
   #interrupted = new Map<string, InterruptedCall>();
 
-  readonly lookUp: (host: string) => Promise<readonly string[]>;
-
-  constructor(supervisor: Supervisor, allowPrivate: boolean, lookUp: (host: string) => Promise<readonly string[]>) {
+  constructor(supervisor: Supervisor, reach: Reach) {
     this.supervisor = supervisor;
     this.reader = new PageReader(supervisor);
-    this.allowPrivate = allowPrivate;
-    this.lookUp = lookUp;
+    this.reach = reach;
   }
 
   get state(): BrowserState {

@@ -15,10 +15,14 @@ export const createBrowserNavigate = (browsers: Browsers) =>
       url: z.string().min(1).max(100_000).describe('The address; https is assumed when no scheme is given.'),
     }),
     starts: true,
-    rest: async (browser, { url }) => browser.navigate(readAddress(url)),
+    async rest(browser, { url }) {
+      const address = readAddress(url);
+      await checkAddress(browser.reach, address);
+      return browser.navigate(address);
+    },
     async cdp(browser, { url }, { signal }) {
       const address = readAddress(url);
-      await checkAddress(browser, address);
+      await checkAddress(browser.reach, address);
       const page = await pageForNavigation(browser, signal);
       return browser.act('browser_navigate', page, () => navigate(browser, page, address));
     },

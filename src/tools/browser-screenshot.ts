@@ -1,6 +1,6 @@
 // browser_screenshot: a picture of the window or of the whole page, stored as a file.
 
-import { writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Page } from '../browser/state.ts';
@@ -12,6 +12,8 @@ import { browserTool } from './browser-tool.ts';
 const SHOT_MS = 15_000;
 // A picture of an endless page would take all memory of the browser.
 const MAX_HEIGHT = 16_000;
+/** Pictures of all tasks that are kept. */
+const MAX_PICTURES = 200;
 
 export const createBrowserScreenshot = (browsers: Browsers) =>
   browserTool(browsers, {
@@ -49,8 +51,16 @@ async function store(
 ): Promise<{ success: true; path: string; bytes: number }> {
   const shots = join(folder, 'screenshots');
   await ensurePrivateDirectory(shots);
+  await dropOldest(shots);
   const time = new Date().toISOString().replace(/[:.]/g, '-');
   const path = join(shots, `${taskId.replace(/[^\w-]/g, '_')}-${time}.png`);
   await writeFile(path, picture, { mode: 0o600 });
   return { success: true, path, bytes: picture.length };
+}
+
+async function dropOldest(folder: string): Promise<void> {
+  const timeOf = (name: string) => /-(\d{4}-.*)\.png$/.exec(name)?.[1] ?? '';
+  const names = (await readdir(folder)).toSorted((a, b) => timeOf(a).localeCompare(timeOf(b)));
+  for (const name of names.slice(0, Math.max(0, names.length - MAX_PICTURES + 1)))
+    await rm(join(folder, name), { force: true });
 }

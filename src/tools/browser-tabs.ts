@@ -29,7 +29,7 @@ export const createBrowserTabs = (browsers: Browsers) =>
       await browser.supervisor.ready(signal);
       if (action === 'new') {
         const address = url === undefined ? undefined : readAddress(url);
-        if (address !== undefined) await checkAddress(browser, address);
+        if (address !== undefined) await checkAddress(browser.reach, address);
         const page = await openTab(browser, 'about:blank');
         if (address !== undefined) {
           const result = await browser.act('browser_tabs', page, () => navigate(browser, page, address));

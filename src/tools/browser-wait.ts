@@ -24,6 +24,8 @@ export const createBrowserWait = (browsers: Browsers) =>
     }),
     async cdp(browser, { text, text_gone, url, timeout_s = DEFAULT_TIMEOUT_S }, { signal }) {
       const page = await browser.page(signal);
+      const refusal = browser.blocked(page, page.sessionId);
+      if (refusal !== undefined) return refusal;
       const forTime = text === undefined && text_gone === undefined && url === undefined;
       const end = performance.now() + timeout_s * 1000;
       let found = false;

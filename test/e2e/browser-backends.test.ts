@@ -387,6 +387,8 @@ describe('a backend with REST only', () => {
         assert.match(String(await stage.tool(name).hidden?.(stage.context)), /no debugging protocol/, name);
       }
       assert.equal(await stage.tool('snapshot').hidden?.(stage.context), undefined);
+      const stranger = { ...stage.context, taskId: 'stranger', trust: 'untrusted' } as const;
+      assert.equal(codeOf(await stage.tool('navigate').call({ url: 'http://127.0.0.1/' }, stranger)), 'invalid_input');
       assert.equal((await stage.call('navigate', { url: 'example.org' })).success, true);
       const snapshot = await stage.call('snapshot');
       assert.deepEqual(Object.keys(snapshot), ['success', 'url', 'snapshot']);
