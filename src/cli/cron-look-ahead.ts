@@ -83,13 +83,16 @@ export function defineSimulate(command: Command, context: CliContext): void {
       const chosen =
         keys.length > 0
           ? await Promise.all(keys.map((key) => jobs.find(key)))
-          : (await jobs.list({ limit: MAX_SIMULATED })).filter(({ enabled }) => enabled);
+          : await jobs.list({ limit: MAX_SIMULATED });
+      if (keys.length === 0 && chosen.length === MAX_SIMULATED) {
+        context.stderr.write(`Only the first ${MAX_SIMULATED} jobs by name are played.\n`);
+      }
       const runMs = readSpan(options.runTime);
       if (runMs === undefined || runMs === 0) {
         throw new SvcError('usage', '--run-time takes a length of time.', { help: 'E.g. --run-time 90s' });
       }
       const simulation = await simulate({
-        jobs: chosen,
+        jobs: keys.length > 0 ? chosen : chosen.filter(({ enabled }) => enabled),
         from: app.clock.now(),
         days: wholeNumber(options.days, '--days', MAX_DAYS),
         runMs,

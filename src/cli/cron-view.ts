@@ -95,13 +95,8 @@ function upcoming(job: Job, now: number, count: number): { at: number; note?: st
   const reading = readSchedule(job.schedule, job.tz, job.anchorAt);
   if (reading.kind === 'invalid' || job.nextRunAt === undefined) return [];
   const found = [];
-  for (
-    let due = nextDue(reading.schedule, Math.min(now, job.nextRunAt - 1));
-    due && found.length < count;
-    due = nextDue(reading.schedule, due.at)
-  ) {
-    if (due.at >= job.nextRunAt) found.push(due);
-  }
+  let due = nextDue(reading.schedule, Math.max(now, job.nextRunAt - 1));
+  for (; due && found.length < count; due = nextDue(reading.schedule, due.at)) found.push(due);
   return found;
 }
 
