@@ -66,8 +66,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   let loop: Promise<void> = Promise.resolve();
 
   async function tick(): Promise<number> {
+    const recorded = await recordDue();
     const now = clock.now();
-    const recorded = await recordDue(now);
     await deps.onAlarms(now);
     if (now - prunedAt > PRUNE_EVERY_MS) {
       const pruned = await store.write(pruneSlots({ before: now - deps.keepMs, limit: PRUNE_BATCH }));
@@ -79,12 +79,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   /** One batch is prepared while the one before is being stored. What another process takes meanwhile is left to it. */
-  async function recordDue(now: number): Promise<number> {
+  async function recordDue(): Promise<number> {
     let storing: Promise<number> = Promise.resolve(0);
     let recorded = 0;
     let after: { at: number; id: string } | undefined;
     try {
       while (!stopped.signal.aborted) {
+        // Read anew for each batch: after a long outage, recording what was missed takes its time.
+        const now = clock.now();
         const jobs = await store.read(dueJobs({ now, limit: BATCH, ...(after && { after }) }));
         const last = jobs.at(-1);
         if (!last) break;
