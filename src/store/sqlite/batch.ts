@@ -60,7 +60,7 @@ function commitApart(database: Database, operations: readonly Operation<unknown>
 
 function failedBatch(database: Database, operations: readonly Operation<unknown>[], error: unknown): BatchResult {
   const data = errorData(asStoreError(error, database.file));
-  const failed = { values: [], errors: operations.map(() => data) };
+  const failed = { values: operations.map(() => undefined), errors: operations.map(() => data) };
   return endsStore(error) ? { ...failed, fatal: data } : failed;
 }
 

@@ -1,6 +1,6 @@
-// The thread that owns the writing connection. It commits the batches it is sent, one after another, and answers each.
+// The thread that owns the writing connection. Whatever has been sent while it committed is the next batch.
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Operation } from '../operation.ts';
 import { commitBatch } from './batch.ts';
 import { Database } from './database.ts';
@@ -11,11 +11,25 @@ if (port === null) throw new Error('writer-thread.ts is started by writer.ts onl
 const { file } = workerData as { file: string };
 const database = new Database(file, 'write');
 
-port.on('message', (message: { operations: Operation<unknown>[] } | 'close') => {
-  if (message === 'close') {
+type Request = { operations: Operation<unknown>[] } | 'close';
+/** Longer batches would keep the first of them waiting for nothing. */
+const MAX_BATCH = 256;
+
+port.on('message', (first: Request) => {
+  const operations: Operation<unknown>[] = [];
+  let request: Request | undefined = first;
+  while (request !== undefined && request !== 'close') {
+    operations.push(...request.operations);
+    request = operations.length < MAX_BATCH ? nextRequest() : undefined;
+  }
+  if (operations.length > 0) port.postMessage(commitBatch(database, operations));
+  if (request === 'close') {
     database.close();
     port.close();
-    return;
   }
-  port.postMessage(commitBatch(database, message.operations));
 });
+
+/** What has arrived meanwhile, without waiting for it. */
+function nextRequest(): Request | undefined {
+  return port === null ? undefined : receiveMessageOnPort(port)?.message;
+}

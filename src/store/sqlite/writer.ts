@@ -1,5 +1,6 @@
-// Group commit without a timer: whatever was queued while the thread committed is the next batch. The queue is bounded,
-// so that a slow disk is answered with "busy" instead of growing memory.
+// Group commit without a timer: whatever arrived while the thread committed is its next batch. Operations go to the thread
+// at the end of each turn of the event loop, without waiting for its answers: neither side ever waits for the other. How
+// much may be on its way is bounded, so that a slow disk is answered with "busy" instead of growing memory.
 
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '../../core/errors.ts';
@@ -8,9 +9,8 @@ import { type BatchResult, commitBatch, type ErrorData, errorData, thrownAgain }
 import type { Database } from './database.ts';
 import { sizeOf } from './size.ts';
 
-const MAX_QUEUED = 2048;
-const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
-const MAX_BATCH = 256;
+const MAX_PENDING = 2048;
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 export interface Writer {
   write<T>(operation: Operation<T>): Promise<T>;
@@ -52,9 +52,11 @@ export class ThreadedWriter implements Writer {
   readonly #worker: Worker;
   readonly #stopped: Stopping;
   readonly #exited: Promise<void>;
+  /** Not sent yet. */
   #queue: Queued[] = [];
-  #queuedBytes = 0;
+  /** Sent and not answered, oldest first. */
   #inFlight: Queued[] = [];
+  #pendingBytes = 0;
   #flushPlanned = false;
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
@@ -84,9 +86,10 @@ export class ThreadedWriter implements Writer {
       this.#stopped.check();
       if (this.#closing) throw thrownAgain(CLOSED);
       const bytes = sizeOf(operation.input);
-      if (this.#queue.length >= MAX_QUEUED || this.#queuedBytes + bytes > MAX_QUEUED_BYTES) throw queueFull();
+      const pending = this.#queue.length + this.#inFlight.length;
+      if (pending >= MAX_PENDING || this.#pendingBytes + bytes > MAX_PENDING_BYTES) throw queueFull();
       this.#queue.push({ operation, bytes, resolve: resolve as (value: unknown) => void, reject });
-      this.#queuedBytes += bytes;
+      this.#pendingBytes += bytes;
       this.#planFlush();
     });
   }
@@ -107,39 +110,38 @@ export class ThreadedWriter implements Writer {
     await this.#exited;
   }
 
-  /** Waits for the end of the current turn, so that writes of one turn share a commit. */
+  /** Waits for the end of the current turn, so that what arrived in one turn is sent together. */
   #planFlush(): void {
-    if (this.#flushPlanned || this.#inFlight.length > 0) return;
+    if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#flushPlanned = false;
       this.#flush();
     });
   }
 
   #flush(): void {
-    if (this.#inFlight.length > 0) return;
-    if (this.#queue.length === 0) {
-      if (!this.#closing) this.#worker.unref();
-      this.#idle?.();
-      return;
-    }
-    this.#inFlight = this.#queue.splice(0, MAX_BATCH);
-    for (const { bytes } of this.#inFlight) this.#queuedBytes -= bytes;
+    if (this.#queue.length === 0) return;
+    const sent = this.#queue;
+    this.#queue = [];
+    this.#inFlight.push(...sent);
     this.#worker.ref();
-    this.#worker.postMessage({ operations: this.#inFlight.map(({ operation }) => operation) });
+    this.#worker.postMessage({ operations: sent.map(({ operation }) => operation) });
   }
 
   #answer({ values, errors, fatal }: BatchResult): void {
-    const answered = this.#inFlight;
-    this.#inFlight = [];
+    const answered = this.#inFlight.splice(0, values.length);
     answered.forEach((queued, index) => {
+      this.#pendingBytes -= queued.bytes;
       const error = errors?.[index];
       if (error) queued.reject(thrownAgain(error));
       else queued.resolve(values[index]);
     });
     if (fatal) this.#fail(fatal);
-    else this.#flush();
+    else if (this.#inFlight.length === 0 && this.#queue.length === 0) {
+      if (!this.#closing) this.#worker.unref();
+      this.#idle?.();
+    }
   }
 
   #fail(error: ErrorData, how: 'aloud' | 'quietly' = 'aloud'): void {
@@ -147,7 +149,7 @@ export class ThreadedWriter implements Writer {
     const lost = [...this.#inFlight, ...this.#queue];
     this.#inFlight = [];
     this.#queue = [];
-    this.#queuedBytes = 0;
+    this.#pendingBytes = 0;
     for (const queued of lost) queued.reject(thrownAgain(error));
     this.#worker.unref();
     this.#idle?.();
