@@ -108,7 +108,14 @@ export class PageReader {
       blockedBy = blockingDialog(state, page.id, frame.sessionId);
       return blockedBy !== undefined;
     }, FRAME_DEADLINE_MS);
-    const read = this.#ask(page, frame).catch(() => undefined);
+    const read = this.#ask(page, frame)
+      .catch((error) => {
+        // The page wrote itself anew without becoming another document: its old world is gone with our script.
+        if (!isContextGone(error)) throw error;
+        this.#documents.delete(frame.id);
+        return this.#ask(page, frame);
+      })
+      .catch(() => undefined);
     const outcome = await Promise.race([read, watch.fits.then(() => 'blocked' as const)]);
     watch.stop();
     if (outcome === 'blocked' || outcome === undefined) {

@@ -25,6 +25,9 @@ export interface FailedResult {
 
 interface InterruptedCall {
   tool: string;
+  page: Page;
+  /** The dialogs it waits for; one of them may belong to a popup that the call opened. */
+  dialogIds: readonly string[];
   finished: Promise<BrowserResult>;
 }
 
@@ -38,7 +41,7 @@ export class TaskBrowser {
   readonly supervisor: Supervisor;
   readonly reader: PageReader;
   readonly reach: Reach;
-  #interrupted = new Map<string, InterruptedCall>();
+  #interrupted: readonly InterruptedCall[] = [];
 
   constructor(supervisor: Supervisor, reach: Reach) {
     this.supervisor = supervisor;
@@ -87,7 +90,10 @@ export class TaskBrowser {
     const dialogs = opened(this.state);
     // Closed again in the same breath, by another client: the call simply goes on.
     if (dialogs.length === 0) return finished;
-    this.#interrupted.set(page.id, { tool, finished });
+    const dialogIds = dialogs.map(({ id }) => id);
+    // A page works off one call at a time; an older one that never came back is given up.
+    const others = this.#interrupted.filter((call) => call.page.id !== page.id);
+    this.#interrupted = [...others, { tool, page, dialogIds, finished }];
     return {
       success: true,
       interrupted: 'dialog',
@@ -141,7 +147,7 @@ export class TaskBrowser {
     const note = chosen.unanswerable
       ? { note: 'Two dialogs were open at once and the browser lost this one: the page was reloaded instead.' }
       : {};
-    return { success: true, action, dialog, ...note, ...(await this.#finishInterrupted(chosen.pageId, seen)) };
+    return { success: true, action, dialog, ...note, ...(await this.#finishInterrupted(chosen.id, seen)) };
   }
 
   /** The call, or what comes before its end. */
@@ -156,21 +162,23 @@ export class TaskBrowser {
   }
 
   /** The result of the call that the dialog had interrupted, or the next dialog when that comes first. */
-  async #finishInterrupted(pageId: string, seen: number): Promise<Record<string, unknown>> {
-    const call = this.#interrupted.get(pageId);
-    const page = this.state.pages.get(pageId);
+  async #finishInterrupted(dialogId: string, seen: number): Promise<Record<string, unknown>> {
+    const call = this.#interrupted.find(({ dialogIds }) => dialogIds.includes(dialogId));
     if (call === undefined) return {};
-    const next = (state: BrowserState) => page !== undefined && openedSince(state, seen, page).length > 0;
-    const outcome = await this.#race(call.finished, next, FINISH_MS);
-    if (outcome.kind !== 'finished') {
-      const dialogs = answerableDialogs(this.state).filter((dialog) => dialog.pageId === pageId);
-      return {
-        interrupted_call: { tool: call.tool, finished: false },
-        ...(dialogs.length > 0 ? { pending_dialogs: dialogs.map(dialogToWire) } : {}),
-      };
+    const { tool, page } = call;
+    const others = this.#interrupted.filter((one) => one !== call);
+    const next = (state: BrowserState) => openedSince(state, seen, page);
+    const outcome = await this.#race(call.finished, (state) => next(state).length > 0, FINISH_MS);
+    if (outcome.kind === 'finished') {
+      this.#interrupted = others;
+      return { interrupted_call: { tool, finished: true, result: outcome.result } };
     }
-    this.#interrupted.delete(pageId);
-    return { interrupted_call: { tool: call.tool, finished: true, result: outcome.result } };
+    const dialogs = next(this.state);
+    this.#interrupted = [...others, { ...call, dialogIds: [...call.dialogIds, ...dialogs.map(({ id }) => id)] }];
+    return {
+      interrupted_call: { tool, finished: false },
+      ...(dialogs.length > 0 ? { pending_dialogs: dialogs.map(dialogToWire) } : {}),
+    };
   }
 }
 
