@@ -109,6 +109,16 @@ describe('hard cases', { skip }, () => {
     assert.equal((after.interrupted_call as { result: { success: boolean } }).result.success, true);
   });
 
+  test('a dialog that opens during a snapshot cuts it short and stands in it', async () => {
+    const { call, open } = bind(set());
+    await open('a', '/ask');
+    await stage.script("const end = Date.now() + 300; while (Date.now() < end); alert('late')");
+    const snapshot = await call('snapshot');
+    assert.match(String(snapshot.snapshot), /^\(blocked by dialog d-1/);
+    assert.equal((snapshot.pending_dialogs as { message: string }[])[0]?.message, 'late');
+    assert.equal((await call('dialog', { action: 'accept' })).success, true);
+  });
+
   test('an endless row of dialogs is answered one by one, and the agent can leave at any time', async () => {
     const { call, open } = bind(set());
     await open('a', '/endless');
