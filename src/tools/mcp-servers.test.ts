@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../agent/tool.ts';
@@ -15,7 +16,7 @@ import { silentLog } from '../core/log.ts';
 import { createMcpServers, type McpServers } from './mcp-servers.ts';
 import { createToolbox } from './registry.ts';
 
-const program = new URL('../../test/support/mcp-server.ts', import.meta.url).pathname;
+const program = fileURLToPath(new URL('../../test/support/mcp-server.ts', import.meta.url));
 let open: McpServers[] = [];
 afterEach(async () => {
   await Promise.all(open.map((servers) => servers.close()));

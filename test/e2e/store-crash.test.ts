@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { openStore } from '../../src/store/open.ts';
 import { enqueueRun, getRun } from '../../src/store/runs.ts';
 import { startNode } from '../support/child.ts';
@@ -9,7 +10,7 @@ import { newRun } from '../support/new-run.ts';
 import { freshDatabase, withoutPostgres } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-const CHILD = new URL('../support/store-child.ts', import.meta.url).pathname;
+const CHILD = fileURLToPath(new URL('../support/store-child.ts', import.meta.url));
 const ROUNDS = 20;
 const LANES = 2;
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { openStore } from '../../src/store/open.ts';
 import { enqueueRun } from '../../src/store/runs.ts';
 import { startChild } from '../support/child.ts';
@@ -12,7 +13,7 @@ import { createSvcHome } from '../support/svc.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
-const CHILD = new URL('../support/store-trouble-child.ts', import.meta.url).pathname;
+const CHILD = fileURLToPath(new URL('../support/store-trouble-child.ts', import.meta.url));
 const bubblewrapWorks = spawnSync('bwrap', ['--dev-bind', '/', '/', 'true']).status === 0;
 const withoutBubblewrap =
   bubblewrapWorks || process.env.SVC_E2E === 'required'
@@ -45,7 +46,7 @@ describe('a disk that fails is an error for the caller, never a silent success',
       const folder = tempFolder();
       const small = join(folder, 'small');
       mkdirSync(small);
-      const script = `head -c 1000000 /dev/zero > ${small}/filler; exec ${process.execPath} ${CHILD} ${small}/svc.db ${mode} ${small}/filler`;
+      const script = `head -c 1000000 /dev/zero > "${small}/filler"; exec "${process.execPath}" "${CHILD}" "${small}/svc.db" ${mode} "${small}/filler"`;
       const said = await inSandbox(['--size', '3000000', '--tmpfs', small], ['sh', '-c', script]);
       assert.deepEqual(said, [
         'first store_unavailable',
@@ -58,7 +59,7 @@ describe('a disk that fails is an error for the caller, never a silent success',
     test(`a file that may not grow: the store stops for good (${mode})`, async () => {
       const { file } = await existingDatabase();
       // A write that fails with something else than "no space" is a disk error to SQLite.
-      const script = `trap '' XFSZ; ulimit -f 1000; exec ${process.execPath} ${CHILD} ${file} ${mode}`;
+      const script = `trap '' XFSZ; ulimit -f 1000; exec "${process.execPath}" "${CHILD}" "${file}" ${mode}`;
       assert.deepEqual(await lines(['sh', '-c', script]), [
         'fatal store_unavailable',
         'first store_unavailable',
@@ -72,7 +73,7 @@ describe('a disk that fails is an error for the caller, never a silent success',
       assert.ok(filter, 'the numbers of the sync calls are known for this processor');
       const { folder, file } = await existingDatabase();
       writeFileSync(join(folder, 'filter'), filter);
-      const script = `exec bwrap --dev-bind / / --seccomp 9 ${process.execPath} ${CHILD} ${file} ${mode} 9< ${join(folder, 'filter')}`;
+      const script = `exec bwrap --dev-bind / / --seccomp 9 "${process.execPath}" "${CHILD}" "${file}" ${mode} 9< "${join(folder, 'filter')}"`;
       const said = await lines(['sh', '-c', script]);
       assert.deepEqual(said.slice(0, 3), [
         'fatal store_unavailable',
@@ -90,7 +91,7 @@ describe('a disk that fails is an error for the caller, never a silent success',
   });
 
   test('a gateway whose disk fails says so and ends with an error', async () => {
-    const launcher = new URL('../../bin/svc', import.meta.url).pathname;
+    const launcher = fileURLToPath(new URL('../../bin/svc', import.meta.url));
     const limited = `trap '' XFSZ; ulimit -f 2000; exec "$0" "$@"`;
     const home = createSvcHome(['sh', '-c', limited, process.execPath, launcher]);
     try {

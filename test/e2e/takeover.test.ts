@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { openStore } from '../../src/store/open.ts';
 import { enqueueRun, getRun } from '../../src/store/runs.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -11,7 +12,7 @@ import { freshDatabase, withoutPostgres } from '../support/postgres.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
-const CHILD = new URL('../support/store-child.ts', import.meta.url).pathname;
+const CHILD = fileURLToPath(new URL('../support/store-child.ts', import.meta.url));
 const LEASE_MS = 15_000;
 const PROMISED_MS = 20_000;
 

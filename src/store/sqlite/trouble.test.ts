@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { startNode } from '../../../test/support/child.ts';
 import { newRun } from '../../../test/support/new-run.ts';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
@@ -118,7 +119,7 @@ test('an input that cannot cross to the writer fails alone', async () => {
 
 test('a command reads and writes beside a gateway that writes flat out', async () => {
   const file = newFile();
-  const child = new URL('../../../test/support/store-child.ts', import.meta.url).pathname;
+  const child = fileURLToPath(new URL('../../../test/support/store-child.ts', import.meta.url));
   const gateway = startNode([child, 'write', file]);
   await gateway.says('run_');
   const store = await openStore({ file }, { mode: 'inline' });
