@@ -27,6 +27,8 @@ export interface SlotEnd {
 
 /** Ends the slot of a run that a job started. Called in the transaction that ends the run. */
 export function* jobRunEnded(run: Run): Steps<void> {
+  // Without a due time it is nobody's slot.
+  if (run.source.ref === undefined) return;
   const { rows } = yield* sql(
     `SELECT s.job_id, s.due_at, s.late, jobs.name FROM job_slots s JOIN jobs ON jobs.id = s.job_id
      WHERE s.job_id = $1 AND s.due_at = $2 AND s.run_id = $3`,
