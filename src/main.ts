@@ -25,6 +25,7 @@ const argv = process.argv.slice(2);
 // Asked by scripts and prompts all day: answered before anything is loaded.
 if (argv[0] === '--version' || argv[0] === '-V') context.stdout.write(`${VERSION}\n`);
 else {
+  // No top-level await: the bundle is CommonJS.
   void import('./cli/program.ts').then(async ({ runProgram }) => {
     process.exitCode = await runProgram(argv, context);
   });
