@@ -77,6 +77,10 @@ export class Browsers {
   /** The running browser of a task. One that runs elsewhere is reached now; our own is started by navigation only. */
   async use(task: BrowserTask): Promise<TaskBrowser | RestBrowser> {
     const entry = this.#entries.get(task.taskId);
+    if (entry !== undefined) {
+      const browser = await entry.browser.catch(() => undefined);
+      if (browser !== undefined && isUsable(browser)) return browser;
+    }
     const backend = await this.backend(task.taskId);
     if (entry !== undefined || backend.kind !== 'own') return this.start(task);
     throw new SvcError('no_supervisor', 'This task has no browser yet.', {
