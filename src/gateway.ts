@@ -20,6 +20,7 @@ import { rotatingFile } from './system/log-sinks.ts';
 import { openWebhooks } from './webhook-parts.ts';
 import { countWork } from './work-counts.ts';
 
+const FAILED_START_DEADLINE_MS = 5_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface GatewayOptions {
@@ -78,18 +79,16 @@ async function startLocked(options: GatewayOptions, paths: HomePaths, lock: Inst
     onStoreFatal: options.onFatal,
   });
   log.info('The gateway is starting', { version: options.version, pid: process.pid, home: paths.home });
-  const http = await startParts(app, lifecycle, options.version).catch((error: unknown) => {
+  let url: string;
+  try {
+    ({ url } = await startParts(app, lifecycle, options.version));
+    announce(paths, { pid: process.pid, url, version: options.version, started_at: isoTime(app.clock.now()) });
+  } catch (error) {
+    await lifecycle.stop(FAILED_START_DEADLINE_MS);
     file.close();
     throw error;
-  });
-  const state: GatewayState = {
-    pid: process.pid,
-    url: http.url,
-    version: options.version,
-    started_at: new Date(app.clock.now()).toISOString(),
-  };
-  writeFileAtomic(paths.gatewayState, `${JSON.stringify(state)}\n`);
-  log.info('The gateway is ready', { url: http.url });
+  }
+  log.info('The gateway is ready', { url });
 
   let stopped: Promise<void> | undefined;
   const stop = async (deadlineMs: number): Promise<void> => {
@@ -101,7 +100,7 @@ async function startLocked(options: GatewayOptions, paths: HomePaths, lock: Inst
     lock.release();
   };
   return {
-    url: http.url,
+    url,
     app,
     stop(deadlineMs) {
       stopped ??= stop(deadlineMs);
@@ -156,6 +155,16 @@ async function openWorker(app: App, outbox: Outbox): Promise<Worker> {
   worker.start();
   return worker;
 }
+
+function announce(paths: HomePaths, state: GatewayState): void {
+  try {
+    writeFileAtomic(paths.gatewayState, `${JSON.stringify(state)}\n`);
+  } catch (error) {
+    throw homeProblem(paths.gatewayState, error);
+  }
+}
+
+const isoTime = (at: number): string => new Date(at).toISOString();
 
 async function prepareHome(paths: HomePaths): Promise<void> {
   try {
