@@ -37,7 +37,11 @@ export function chooseBackend(
 
 /** A browser that somebody else started. */
 export function runningEndpoint(address: string): Endpoint {
-  return { address: () => browserAddress(address), close: () => Promise.resolve() };
+  const ask = () => browserAddress(address);
+  const close = () => Promise.resolve();
+  // The exact address of one launch is tried first, and asked for when it has become old.
+  const isExact = /^ws:\/\/[^/]+\/devtools\/browser\/[^/]+$/.test(address.trim());
+  return isExact ? { address: async () => address.trim(), otherAddress: ask, close } : { address: ask, close };
 }
 
 /** A hosted browser: its address is asked for before every connection, because such addresses expire. */

@@ -17,6 +17,8 @@ import { initialState } from './state.ts';
 export interface Endpoint {
   /** Asked before every connection: addresses expire and change with a restart. Rejects with SvcError. */
   address(): Promise<string>;
+  /** Another address, when the first led nowhere: one that names a launch of the browser is old after a restart. */
+  otherAddress?(): Promise<string>;
   /** Resolves with the reason when the browser itself has ended. Never resolves for browsers that are not ours. */
   ended?: Promise<string>;
   /** Ends a browser that is ours; does nothing to others. Calling it twice is fine. */
@@ -146,26 +148,37 @@ export class Supervisor {
   }
 
   async #connect(): Promise<void> {
+    const { endpoint } = this.#options;
     try {
-      const url = await this.#options.endpoint.address();
-      const connection = await CdpConnection.open({
-        url,
-        onEvent: (method, params, sessionId) => {
-          const event = readEvent(method, params);
-          if (event !== undefined) this.#dispatch({ kind: 'cdp', sessionId, event, at: this.#now() });
-        },
-        onClose: (reason) => {
-          if (this.#connection !== connection) return;
-          this.#connection = undefined;
-          this.#dispatch({ kind: 'disconnected', reason, final: false, at: this.#now() });
-        },
+      const connection = await this.#open(await endpoint.address()).catch(async (error) => {
+        if (endpoint.otherAddress === undefined) throw error;
+        return this.#open(await endpoint.otherAddress());
       });
-      if (this.#state.link.kind !== 'connecting') return connection.close();
+      if (this.#state.link.kind !== 'connecting') {
+        connection.close();
+        return;
+      }
       this.#connection = connection;
       this.#dispatch({ kind: 'connected', at: this.#now() });
     } catch (error) {
       this.#dispatch({ kind: 'connect_failed', reason: messageOf(error), at: this.#now() });
     }
+  }
+
+  async #open(url: string): Promise<CdpConnection> {
+    const connection: CdpConnection = await CdpConnection.open({
+      url,
+      onEvent: (method, params, sessionId) => {
+        const event = readEvent(method, params);
+        if (event !== undefined) this.#dispatch({ kind: 'cdp', sessionId, event, at: this.#now() });
+      },
+      onClose: (reason) => {
+        if (this.#connection !== connection) return;
+        this.#connection = undefined;
+        this.#dispatch({ kind: 'disconnected', reason, final: false, at: this.#now() });
+      },
+    });
+    return connection;
   }
 
   /** Commands may cause further events at once; those wait their turn. */

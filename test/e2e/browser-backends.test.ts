@@ -95,7 +95,12 @@ describe('a browser that runs already', { skip }, () => {
 
   test('a port, an http address and a page address all lead to the whole browser', async () => {
     const { port } = new URL(theatre.address);
-    for (const address of [port, `http://127.0.0.1:${port}`, `ws://127.0.0.1:${port}/devtools/page/nobody`]) {
+    for (const address of [
+      port,
+      `http://127.0.0.1:${port}`,
+      `ws://127.0.0.1:${port}/devtools/page/nobody`,
+      `ws://127.0.0.1:${port}/devtools/browser/of-an-earlier-launch`,
+    ]) {
       const stage = new Stage(theatre, { config: { cdp_url: address } });
       assert.equal((await stage.open('a', '/other')).title, 'other', address);
       await stage.browsers.stop();

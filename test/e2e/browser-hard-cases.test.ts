@@ -18,6 +18,15 @@ const pages: Pages = (site, url, request) => {
       return { body: `<title>loud</title><script>alert('while loading')</script><p>loaded</p>` };
     case '/field':
       return { body: `<title>field</title><input aria-label=name oninput="alert('typed')"><p>field</p>` };
+    case '/words':
+      return {
+        body: `<title>words</title><h1>Big <em>head</em></h1><p>One <b>two</b> <a href="/x">three</a></p><p hidden>never</p><p style="visibility:hidden">nor <i style="visibility:visible">seen</i></p>
+          <ul><li>first<ul><li>inner</ul><li>second</ul><table><tr><th>a<th>b<tr><td>1<td>2</table>
+          <label>Name <input value="Ada"></label><input type=password value="secret" aria-label=Key><input type=checkbox checked id=box><label for=box>Agree</label>
+          <select aria-label=Colour><option>red<option selected>green</select><button disabled>Stop</button><img src="data:," alt="A cat">
+          <div onclick="1">Tap</div><div contenteditable aria-label=Note>draft</div><div style="display:contents"><span>through</span></div>
+          <div id=host></div><script>document.querySelector('#host').attachShadow({ mode: 'open' }).innerHTML = '<p>shadow</p>';</script>`,
+      };
     case '/endless':
       return {
         body: `<title>endless</title><button onclick="for (let n = 0; ; n++) alert('number ' + n)">go</button>`,
@@ -222,6 +231,42 @@ describe('hard cases', { skip }, () => {
     const stale = idOf('c');
     await open('a', '/other');
     assert.equal(codeOf(await evaluate(stale)), 'frame_not_found');
+  });
+
+  test('a page is written down as a reader sees it', async () => {
+    const { call, open } = bind(set());
+    await open('a', '/words');
+    const { snapshot } = await call('snapshot');
+    assert.equal(
+      String(snapshot),
+      [
+        '# Big head',
+        'One two link "three" [f1e1]',
+        'seen',
+        '  - first',
+        '    - inner',
+        '  - second',
+        'a | b',
+        '1 | 2',
+        'textbox "Name" [f1e2] = "Ada"',
+        'textbox "Key" [f1e3] = "••••"',
+        'checkbox "Agree" [f1e4] checked',
+        'combobox "Colour" [f1e5] = "green" (or "red")',
+        'button "Stop" [f1e6] disabled',
+        '(image: A cat)',
+        'clickable [f1e7] Tap',
+        'textbox "Note" [f1e8] = "draft"',
+        'through',
+        'shadow',
+      ].join('\n'),
+    );
+    const again = await call('snapshot');
+    assert.equal(again.snapshot, snapshot, 'refs stay the same while the page does');
+    const part = await call('snapshot', { max_chars: 100 });
+    assert.equal(
+      String(part.snapshot) + String((await call('snapshot', { from_char: part.next_from_char })).snapshot),
+      snapshot,
+    );
   });
 
   test('mistakes get a code and the next step', async () => {
