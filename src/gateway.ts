@@ -7,7 +7,7 @@ import type { LoadedConfig } from './config/load.ts';
 import { type HomePaths, homePaths, resolveHome } from './config/paths.ts';
 import { SvcError } from './core/errors.ts';
 import type { RunningHttp } from './http/server.ts';
-import { startScheduler } from './job-parts.ts';
+import { openScheduler } from './job-parts.ts';
 import type { Outbox } from './outbox/outbox.ts';
 import { attemptParts, openOutbox } from './run-parts.ts';
 import { startRetention } from './runs/retention.ts';
@@ -120,13 +120,15 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
   const outbox = await lifecycle.start('outbox', () => openOutbox(app));
   await lifecycle.start('old runs', () => openRetention(app));
   const worker = await lifecycle.start('runs', () => openWorker(app, outbox));
-  await lifecycle.start('jobs', () => startScheduler(app, { runs: worker.wake, messages: outbox.wake }));
+  const scheduler = await lifecycle.start('jobs', () =>
+    openScheduler(app, { runs: worker.wake, messages: outbox.wake }),
+  );
   const webhooks = webhook.enabled
     ? await lifecycle.start('webhooks', () => openWebhooks(app, { runs: worker.wake }))
     : undefined;
 
   const { startHttpServer } = await import('./http/server.ts');
-  return lifecycle.start('http', () =>
+  const http = await lifecycle.start('http', () =>
     startHttpServer({
       // Without webhooks there is only /health and /metrics, and nobody else's business.
       host: webhook.enabled ? webhook.extra.host : '127.0.0.1',
@@ -136,6 +138,10 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
       routes: webhooks === undefined ? [] : [webhooks.addRoutes],
     }),
   );
+  // Only now: a gateway that cannot have its port or its routes must not have begun anybody's work.
+  worker.start();
+  scheduler.start();
+  return http;
 }
 
 async function openRetention(app: App): Promise<{ stop(): Promise<void> }> {
@@ -152,7 +158,6 @@ async function openWorker(app: App, outbox: Outbox): Promise<Worker> {
     concurrency: config.runs.concurrency,
   });
   await sweepFolders();
-  worker.start();
   return worker;
 }
 

@@ -88,11 +88,11 @@ export async function openJobParts(app: App): Promise<JobParts> {
   };
 }
 
-/** The scheduler of a gateway. */
-export async function startScheduler(
+/** The scheduler of a gateway, not started yet. */
+export async function openScheduler(
   app: App,
   wake: { runs(): void; messages(): void },
-): Promise<{ stop(): Promise<void> }> {
+): Promise<Pick<Scheduler, 'start' | 'stop'>> {
   const { config } = await app.config();
   const parts = await app.jobs();
   const store = await app.store();
@@ -117,8 +117,8 @@ export async function startScheduler(
     keepMs: config.runs.keep_days * DAY_MS,
   });
   parts.listen({ onChange: scheduler.wake, onRuns: wake.runs, onMessages: wake.messages });
-  scheduler.start();
   return {
+    start: scheduler.start,
     stop: async () => {
       await scheduler.stop();
       await scripts.stop();

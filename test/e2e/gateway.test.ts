@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
@@ -118,6 +118,25 @@ test('a port in use is one clear message that names the setting', async () => {
     assert.doesNotMatch(result.stderr, /\n\s+at /);
   }
   other.close();
+});
+
+test('a gateway that cannot have its port begins no work', async () => {
+  const home = newHome();
+  const route = 'routes: { hello: { secret: INSECURE_NO_AUTH } }';
+  home.configure(`runs: { concurrency: 0 }\nplatforms: { webhook: { enabled: true, extra: { ${route} } } }\n`);
+  const intake = await home.startGateway();
+  assert.equal((await fetch(`${intake.url}/webhooks/hello`, { method: 'POST', body: '{}' })).status, 200);
+  await intake.end();
+
+  home.configure(`platforms: { webhook: { enabled: true, extra: { ${route} } } }\n`);
+  const taken = createServer().listen(0);
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  assert.equal((await home.svc(['gateway', 'run'], { env: { WEBHOOK_PORT: String(port) } })).code, 1);
+  taken.close();
+  const [id] = /run_\w+/.exec((await home.svc(['runs', 'list'])).stdout) ?? [];
+  const { state, attempt } = JSON.parse((await home.svc(['runs', 'show', String(id), '--json'])).stdout);
+  assert.deepEqual({ state, attempt }, { state: 'queued', attempt: 0 });
 });
 
 test('wrong settings are told all at once and nothing is started', async () => {
