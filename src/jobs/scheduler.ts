@@ -1,6 +1,7 @@
 // The scheduler: records what is due, raises alarms, and sleeps until the next instant that the table names, but never long:
 // the clock may jump, and other processes change the table. It holds no state that a crash could lose.
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../core/errors.ts';
 import type { Job } from '../core/job.ts';
 import type { Logger } from '../core/log.ts';
@@ -95,6 +96,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         const before = storing;
         storing = before.then(() => record(prepared, now));
         recorded += await before;
+        // The batch is on its way to the writer only after this turn, and others want theirs too.
+        await turn();
       }
     } finally {
       recorded += await storing;
@@ -111,7 +114,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       if (typeof recording === 'string') await pauseUnreadable(job, recording, now);
       else recordings.push(recording);
     }
-    const results = await store.write(recordSlots({ recordings, now }));
+    const results = await store.write(recordSlots({ recordings: JSON.stringify(recordings), now }));
     if (results.includes('started')) deps.onRuns();
     if (recordings.some(({ messages }) => messages.length > 0)) deps.onMessages();
     for (const [index, result] of results.entries()) logResult(recordings[index], result);
