@@ -124,12 +124,13 @@ export const settleEvent = defineOperation(
   },
 );
 
-/** What was on its way when a process died may have arrived: it stays claimed and is called `unknown`. */
+/** What was on its way when a process died may have arrived. Its sender heard nothing and tries again, so the id is free. */
 export const giveUpPending = defineOperation(
   'events.give_up_pending',
   function* ({ before }: { before: number }): Steps<number> {
     const { changes } = yield* sql(
-      `UPDATE events SET verdict = 'unknown', reason = 'the gateway stopped while it was on its way'
+      `UPDATE events SET verdict = 'unknown', reason = 'the gateway stopped while it was on its way',
+                         delivery_key = NULL, body_key = NULL
      WHERE verdict = 'pending' AND received_at < $1`,
       before,
     );

@@ -60,10 +60,10 @@ export async function carryOut(
     await settle(eventId, { verdict: 'delivered', release: false }, context);
     return { kind: 'delivered', route: route.name, target: route.deliver, deliveryId: delivery.id };
   }
-  // Only what surely did not arrive may be sent again under the same id.
+  // A 502 asks the sender to try again, so the id is given back even when the message may have arrived: twice beats never.
   const verdict = outcome.kind === 'unknown' ? 'unknown' : 'failed';
   context.log.error('Direct delivery failed', { route: route.name, target: route.deliver, reason: outcome.reason });
-  await settle(eventId, { verdict, reason: outcome.reason, release: verdict === 'failed' }, context);
+  await settle(eventId, { verdict, reason: outcome.reason, release: true }, context);
   return { kind: 'delivery_failed', deliveryId: delivery.id };
 }
 

@@ -39,12 +39,13 @@ const plain = (name: string): EventType => ({ name: bounded(name), aliases: [], 
 
 const bounded = (name: string): string => cutText(name, MAX_LENGTH).text;
 
-/** `Merge Request Hook` is also `merge_request`; the payload may call it differently again (`Job Hook` is `build`). */
+/** `Merge Request Hook` and `merge_request` are one event; the payload may call it differently again (`Job Hook` is `build`). */
 function gitlabAliases(header: string, payload: Json): string[] {
-  const identifier = header
+  const words = header
     .replace(/ Hook$/, '')
     .toLowerCase()
-    .replaceAll(' ', '_');
+    .split(/[ _]/);
+  const hook = [...words, 'hook'].map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join(' ');
   const kind = valueAt(payload, ['object_kind']);
-  return typeof kind === 'string' ? [identifier, kind] : [identifier];
+  return [words.join('_'), hook, ...(typeof kind === 'string' ? [kind] : [])];
 }

@@ -13,16 +13,16 @@ let gateway: TestGateway;
 let telegram: Awaited<ReturnType<typeof startHttpDouble>>;
 let model: Awaited<ReturnType<typeof startModelServer>>;
 let answer = 'The answer.';
-let telegramStatus = 200;
+let telegramStatus: number | 'silent' = 200;
 const home = tempFolder();
 const ghLog = join(home, 'gh.log');
 
 before(async () => {
-  telegram = await startHttpDouble(() =>
-    telegramStatus === 200
-      ? { json: { ok: true, result: { message_id: 5 } } }
-      : { status: telegramStatus, json: { ok: false, description: 'no' } },
-  );
+  telegram = await startHttpDouble(() => {
+    if (telegramStatus === 'silent') return { silent: true };
+    if (telegramStatus === 200) return { json: { ok: true, result: { message_id: 5 } } };
+    return { status: telegramStatus, json: { ok: false, description: 'no' } };
+  });
   model = await startModelServer(() => ({ text: answer }));
   const bin = join(home, 'bin');
   mkdirSync(bin);
@@ -160,6 +160,18 @@ test('direct: a failure is 502 and gives the id back, so that the retry is tried
     .filter((event) => event.deliveryId === 'retry')
     .map((e) => e.verdict);
   assert.deepEqual(verdicts, ['delivered', 'failed', 'failed']);
+});
+
+test('direct: a target that never answers is 502, and the retry is tried again', async () => {
+  telegramStatus = 'silent';
+  assert.equal((await gateway.send('direct', { id: 'mute' })).status, 502);
+  telegramStatus = 200;
+  assert.equal((await gateway.send('direct', { id: 'mute' })).json.status, 'delivered');
+  const events = (await gateway.events('direct')).filter((event) => event.deliveryId === 'mute');
+  assert.deepEqual(
+    events.map(({ verdict }) => verdict),
+    ['delivered', 'unknown'],
+  );
 });
 
 test('direct: 100 copies at once make one message', async () => {

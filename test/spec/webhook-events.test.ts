@@ -38,6 +38,8 @@ test('hostb: a route may list header values or identifiers, both match', async (
     ['Merge Request Hook', 'hostb_id'],
     ['Push Hook', 'hostb_id'],
     ['Pipeline Hook', 'hostb_id'],
+    ['merge_request', 'hostb_id'],
+    ['merge_request', 'hostb_header'],
   ] as const)
     assert.equal(await statusOf(route, { 'X-HostB-Event': header }), 'accepted', `${header} on ${route}`);
   assert.equal(await statusOf('hostb_id', { 'X-Gitlab-Event': 'Job Hook' }, { object_kind: 'build' }), 'accepted');
