@@ -135,13 +135,6 @@ async function versionAt(address: string): Promise<string> {
 }
 
 async function saveAddress(app: App, address: string | undefined): Promise<void> {
-  const [{ editConfig }, { readIfExists, writeFileAtomic }] = await Promise.all([
-    import('../../config/edit.ts'),
-    import('../../system/files.ts'),
-  ]);
-  await app.ensureHome();
-  const before = (await readIfExists(app.paths.config)) ?? '';
-  const after = editConfig(before, ['browser', 'cdp_url'], address);
-  await app.checkSettings(after);
-  writeFileAtomic(app.paths.config, after);
+  const { editSettings } = await import('../edit-settings.ts');
+  await editSettings(app, [[['browser', 'cdp_url'], address]]);
 }

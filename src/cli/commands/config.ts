@@ -6,6 +6,7 @@ import { SvcError } from '../../core/errors.ts';
 import { readIfExists } from '../../system/files.ts';
 import type { CliContext, CommandModule } from '../command.ts';
 import { addExamples, printJson } from '../listing.ts';
+import { readStandardInput } from '../standard-input.ts';
 
 const MASK = '********';
 
@@ -87,7 +88,7 @@ async function changeSetting(
   if (path === undefined) {
     throw new SvcError('usage', `"${key}" is not a key.`, { help: 'Write it with dots, e.g. model.name' });
   }
-  const text = value === '-' ? await readAll(context.stdin) : value;
+  const text = value === '-' ? await readStandardInput(context.stdin) : value;
   const { withApp } = await import('../with-app.ts');
   await withApp(context, async (app) => {
     await app.ensureHome();
@@ -142,10 +143,4 @@ function hideValues(value: unknown, secrets: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => hideValues(item, secrets));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hideValues(item, secrets)]));
-}
-
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
-  let text = '';
-  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
-  return text.replace(/\r?\n$/, '');
 }

@@ -85,8 +85,8 @@ async function readFlags(context: CliContext, options: Options): Promise<Partial
     flags.publicUrl = options.publicUrl;
   }
   if (options.secret !== undefined) {
-    const { readAll } = await import('../webhook/subscribe.ts');
-    flags.secret = (options.secret === '-' ? await readAll(context.stdin) : options.secret).trim();
+    const { readStandardInput } = await import('../standard-input.ts');
+    flags.secret = (options.secret === '-' ? await readStandardInput(context.stdin) : options.secret).trim();
     if (flags.secret === '')
       throw new SvcError('usage', '--secret is empty.', { help: 'Leave it out to have one made.' });
   }
@@ -130,19 +130,15 @@ function cancelled(ui: typeof import('@clack/prompts')): undefined {
   return undefined;
 }
 
-async function save(app: App, answers: Answers): Promise<void> {
-  const [{ editConfig }, { readIfExists, writeFileAtomic }] = await Promise.all([
-    import('../../config/edit.ts'),
-    import('../../system/files.ts'),
+async function save(app: App, { enabled, port, secret, publicUrl }: Answers): Promise<void> {
+  const webhook = ['platforms', 'webhook'];
+  const { editSettings } = await import('../edit-settings.ts');
+  await editSettings(app, [
+    [[...webhook, 'enabled'], enabled],
+    [[...webhook, 'extra', 'port'], port],
+    ...(secret === undefined ? [] : [[[...webhook, 'extra', 'secret'], secret] as const]),
+    ...(publicUrl === undefined ? [] : [[[...webhook, 'extra', 'public_url'], publicUrl] as const]),
   ]);
-  const base = ['platforms', 'webhook'];
-  let text = (await readIfExists(app.paths.config)) ?? '';
-  text = editConfig(text, [...base, 'enabled'], answers.enabled);
-  text = editConfig(text, [...base, 'extra', 'port'], answers.port);
-  if (answers.secret !== undefined) text = editConfig(text, [...base, 'extra', 'secret'], answers.secret);
-  if (answers.publicUrl !== undefined) text = editConfig(text, [...base, 'extra', 'public_url'], answers.publicUrl);
-  await app.checkSettings(text);
-  writeFileAtomic(app.paths.config, text);
 }
 
 function portProblem(text: string): string | undefined {

@@ -6,15 +6,16 @@ import { SvcError } from '../../core/errors.ts';
 import { getEvent, listEvents, type StoredEvent } from '../../store/events.ts';
 import type { CliContext } from '../command.ts';
 import { printDetails, printJson, printListing } from '../listing.ts';
+import { wholeNumber } from '../numbers.ts';
 import { withApp } from '../with-app.ts';
 
-const MAX_LISTED = 100_000;
+export const MAX_LISTED = 100_000;
 
 export async function listStored(
   context: CliContext,
   options: { route?: string; deliveryId?: string; limit: string; json?: true },
 ): Promise<void> {
-  const limit = positive(options.limit, '--limit');
+  const limit = wholeNumber(options.limit, '--limit', MAX_LISTED);
   const events = await withApp(context, async (app) => {
     if (!(await hasStore(app))) return [];
     return (await app.store()).read(
@@ -75,12 +76,6 @@ export async function findEvent(app: App, id: string): Promise<StoredEvent> {
 async function hasStore(app: App): Promise<boolean> {
   const { config } = await app.config();
   return config.database.url !== undefined || existsSync(app.paths.database);
-}
-
-export function positive(text: string, option: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= MAX_LISTED) return value;
-  throw new SvcError('usage', `${option} must be a whole number from 1 to ${MAX_LISTED}.`);
 }
 
 const toWire = (event: StoredEvent) => ({

@@ -11,11 +11,11 @@ import { readSubscriptions, type SubscriptionRecord } from '../../webhooks/subsc
 import type { CliContext } from '../command.ts';
 import { findGateway } from '../find-gateway.ts';
 import { printJson } from '../listing.ts';
+import { readStandardInput } from '../standard-input.ts';
 import { withApp } from '../with-app.ts';
 import { findSubscription, secretsOf } from './list.ts';
 import { outcomeToWire, printOutcome, type RunOutcome, waitForRun } from './outcome.ts';
 import { peekRoute } from './settings.ts';
-import { readAll } from './subscribe.ts';
 
 interface Options {
   payload?: string;
@@ -36,7 +36,7 @@ export async function sendTest(context: CliContext, name: string, options: Optio
     );
     const scheme = schemesNamed(typeof record.scheme === 'string' ? record.scheme : 'auto')[0];
     const event = options.event ?? peekRoute(name, record).events[0] ?? 'test';
-    const text = options.payload === '-' ? await readAll(context.stdin) : options.payload;
+    const text = options.payload === '-' ? await readStandardInput(context.stdin) : options.payload;
     const body = text ?? JSON.stringify(samplePayload(scheme, event, app.clock.now()));
     const deliveryId = `test-${randomUUID()}`;
     const url = `${options.url?.replace(/\/+$/, '') ?? gatewayUrlOf(app)}/webhooks/${name}`;

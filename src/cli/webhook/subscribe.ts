@@ -2,17 +2,17 @@
 
 import { randomBytes } from 'node:crypto';
 import type { App } from '../../app.ts';
-import { editConfig } from '../../config/edit.ts';
 import { parseAddresses } from '../../core/address.ts';
 import { SvcError } from '../../core/errors.ts';
 import { findTarget, unknownTarget } from '../../delivery/registry.ts';
-import { readIfExists, writeFileAtomic } from '../../system/files.ts';
 import { makeRoute, nameProblem } from '../../webhooks/route.ts';
 import { subscriptionConfig } from '../../webhooks/routes.ts';
 import { changeSubscriptions, type SubscriptionRecord } from '../../webhooks/subscriptions.ts';
 import type { CliContext } from '../command.ts';
+import { editSettings } from '../edit-settings.ts';
 import { findGateway } from '../find-gateway.ts';
 import { printJson } from '../listing.ts';
+import { readStandardInput } from '../standard-input.ts';
 import { withApp } from '../with-app.ts';
 import { secretsOf } from './list.ts';
 import { gatewayUrl } from './settings.ts';
@@ -43,7 +43,7 @@ export async function subscribe(context: CliContext, name: string, options: Opti
   const problem = nameProblem(name);
   if (problem !== undefined) throw new SvcError('usage', `"${name}" is not a name for a route: ${problem}.`);
   requireTarget(options.deliver);
-  const given = options.secretStdin ? (await readAll(context.stdin)).trim() : undefined;
+  const given = options.secretStdin ? (await readStandardInput(context.stdin)).trim() : undefined;
   if (given === '') throw new SvcError('usage', 'Standard input holds no secret.');
   await withApp(context, async (app) => {
     await app.ensureHome();
@@ -141,10 +141,7 @@ function requireValid(name: string, record: SubscriptionRecord, globalSecret: st
 /** False when the environment keeps webhooks off, whatever the file says. */
 async function turnOn(app: App): Promise<boolean> {
   if (app.env.WEBHOOK_ENABLED !== undefined && app.env.WEBHOOK_ENABLED !== '') return false;
-  const before = (await readIfExists(app.paths.config)) ?? '';
-  const after = editConfig(before, ['platforms', 'webhook', 'enabled'], true);
-  await app.checkSettings(after);
-  writeFileAtomic(app.paths.config, after);
+  await editSettings(app, [[['platforms', 'webhook', 'enabled'], true]]);
   return true;
 }
 
@@ -159,9 +156,3 @@ const listOf = (text: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-
-export async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
-  let text = '';
-  for await (const chunk of stdin.setEncoding('utf8')) text += chunk;
-  return text;
-}

@@ -21,8 +21,9 @@ import { openRoutes } from '../../webhooks/routes.ts';
 import type { RequestHeaders } from '../../webhooks/signature.ts';
 import type { CliContext } from '../command.ts';
 import { printDetails, printJson } from '../listing.ts';
+import { wholeNumber } from '../numbers.ts';
 import { withApp } from '../with-app.ts';
-import { positive } from './events.ts';
+import { MAX_LISTED } from './events.ts';
 
 type Verdict = 'accepted' | 'ignored' | 'filtered';
 
@@ -43,7 +44,7 @@ export async function whatif(
   name: string,
   options: { last: string; config?: string; json?: true },
 ): Promise<void> {
-  const limit = positive(options.last, '--last');
+  const limit = wholeNumber(options.last, '--last', MAX_LISTED);
   const trials = await withApp(context, async (app) => {
     const route = await routeOf(app, name, options.config);
     const events = await (await app.store()).read(listEvents({ route: name, limit }));
