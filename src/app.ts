@@ -64,15 +64,18 @@ export function openApp(options: AppOptions): App {
     return open(where, { mode: options.storeMode ?? 'inline', ...fatal });
   });
   const openDelivery = once(async () => {
-    const { config, environment } = await app.config();
-    const [{ createDelivery }, { createChatTarget }] = await Promise.all([
+    const { config, environment, secrets } = await app.config();
+    const [{ createDelivery }, { createChatTarget }, { logToFile }] = await Promise.all([
       import('./delivery/deliver.ts'),
       import('./chat/chat-target.ts'),
+      import('./log-to-file.ts'),
     ]);
+    // What a command delivers to the log must stand there as well: its own lines go nowhere.
+    const log = options.log?.child({ part: 'delivery' }) ?? logToFile(paths.gatewayLog, secrets);
     return createDelivery({
       platforms: config.platforms,
       allowPrivate: config.delivery.allow_private,
-      log: app.log.child({ part: 'delivery' }),
+      log,
       now: app.clock.now,
       deliveriesFolder: paths.deliveries,
       env: environment,

@@ -43,3 +43,14 @@ test('a key with a dot in it is written in quotes', () => {
   assert.deepEqual(splitKey('routes."a.b".deliver'), ['routes', 'a.b', 'deliver']);
   for (const wrong of ['', '.', 'a..b', 'a.', '.a']) assert.equal(splitKey(wrong), undefined, wrong);
 });
+
+test('a platform that stands in the file under its other name is changed there', () => {
+  const text = editConfig(
+    'platforms:\n  messenger_1:\n    token: x\n',
+    ['platforms', 'telegram', 'enabled'],
+    true,
+  );
+  assert.equal(text, 'platforms:\n  messenger_1:\n    token: x\n    enabled: true\n');
+  assert.match(editConfig('', ['platforms', 'messenger_1', 'enabled'], true), /messenger_1:/);
+  assert.doesNotMatch(editConfig(text, ['platforms', 'telegram', 'token'], undefined), /token/);
+});

@@ -1,6 +1,7 @@
 // Changes one key of config.yaml and leaves comments, order and everything else as they are.
 
-import { type Document, isCollection, isMap, parseDocument } from 'yaml';
+import { type Document, isCollection, isMap, isScalar, parseDocument } from 'yaml';
+import { canonicalTarget } from '../core/names.ts';
 import { configJsonSchema, nodeAt, type SchemaNode } from './schema-walk.ts';
 
 /** `platforms.webhook.extra.port` as its steps. A key that itself holds a dot is written in quotes: `routes."a.b".deliver`. */
@@ -23,10 +24,11 @@ export function readValue(path: readonly string[], text: string): unknown {
 }
 
 /** The new text of the file; `undefined` removes the key. Only the YAML is looked at: the caller checks the meaning. */
-export function editConfig(text: string, path: readonly string[], value: unknown): string {
+export function editConfig(text: string, key: readonly string[], value: unknown): string {
   const document: Document = parseDocument(text);
   // Nothing sensible can be done to a broken file; the check of the unchanged text says where it is broken.
   if (document.errors.length > 0) return text;
+  const path = asSpelled(document, key);
   if (value === undefined) {
     if (document.hasIn(path)) document.deleteIn(path);
   } else {
@@ -42,6 +44,16 @@ export function editConfig(text: string, path: readonly string[], value: unknown
     document.setIn(path, typeof value === 'object' ? document.createNode(value) : value);
   }
   return document.toString({ lineWidth: 0 });
+}
+
+/** A platform that stands in the file under its other name is the same platform. */
+function asSpelled(document: Document, path: readonly string[]): readonly string[] {
+  const [group, name, ...rest] = path;
+  const platforms = group === 'platforms' && name !== undefined ? document.get(group) : undefined;
+  if (name === undefined || !isMap(platforms) || platforms.has(name)) return path;
+  const names = platforms.items.map((item) => (isScalar(item.key) ? String(item.key.value) : ''));
+  const there = names.find((one) => canonicalTarget(one) === canonicalTarget(name));
+  return there === undefined ? path : ['platforms', there, ...rest];
 }
 
 function typesOf(node: SchemaNode): string[] {

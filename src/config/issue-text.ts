@@ -16,6 +16,13 @@ const WORDS: Readonly<Record<string, string>> = {
   null: 'nothing',
 };
 
+/** Both in one line, with the place, for messages that have no list of problems around them. */
+export function issueSentence(issue: Issue, whole: unknown): string {
+  const { message, help } = issueText(issue, valueAt(whole, issue.path));
+  const place = issue.path.map(String).join('.');
+  return [place === '' ? '' : `${place}:`, message, help].filter(Boolean).join(' ');
+}
+
 /** `message` says what is wrong, `help` what to do. */
 export function issueText(issue: Issue, value: unknown): { message: string; help: string } {
   switch (issue.code) {
@@ -35,6 +42,10 @@ export function issueText(issue: Issue, value: unknown): { message: string; help
         : { message: `This is not in the form ${issue.format}.`, help: 'See docs/configuration.md.' };
     case 'invalid_union':
       return unionText(issue, value);
+    case 'unrecognized_keys':
+      return { message: `There is no key \`${issue.keys.join('`, `')}\` here.`, help: 'Remove it.' };
+    case 'custom':
+      return { message: `${issue.message}.`, help: String(issue.params?.help ?? 'See docs/configuration.md.') };
     default:
       return { message: `${issue.message}.`, help: 'See docs/configuration.md.' };
   }
@@ -69,6 +80,12 @@ function unionText(
     .find((inner) => inner.path.length === 0 && inner.code !== 'invalid_type' && inner.code !== 'invalid_union');
   if (closest !== undefined && closest.code !== 'unrecognized_keys') return issueText(closest, value);
   return { message: 'This has none of the forms it may have.', help: 'docs/configuration.md shows them.' };
+}
+
+function valueAt(whole: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = whole;
+  for (const step of path) value = typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined;
+  return value;
 }
 
 const expectedWord = (expected: string): string => WORDS[expected] ?? expected;

@@ -190,6 +190,18 @@ test('secrets are listed wherever they stand, also inside URLs, and the word for
   assert.ok(!secrets.includes('INSECURE_NO_AUTH'));
 });
 
+test('a time zone that does not exist, an empty secret and an unknown scheme are problems', () => {
+  const problems = problemsOf('timezone: Mars/X\nplatforms: { webhook: { extra: { secret: "" } } }\n');
+  assert.deepEqual(
+    problems.map(({ key }) => key),
+    ['timezone', 'platforms.webhook.extra.secret'],
+  );
+  assert.match(problems[0]?.help ?? '', /Europe\/Berlin/);
+  const scheme = (name: string) => `platforms: { webhook: { extra: { routes: { a: { scheme: ${name} } } } } }`;
+  assert.equal(load(scheme('hosta')).config.platforms.webhook.extra.routes.a?.scheme, 'hosta');
+  assert.match(problemsOf(scheme('hostc'))[0]?.help ?? '', /`hostb`/);
+});
+
 test('no problem repeats a secret value', () => {
   const problems = problemsOf('model: { api_key: { nested: hunter2 } }\nplatforms: { telegram: { token: [hunter2] } }');
   assert.ok(!JSON.stringify(problems).includes('hunter2'));

@@ -2,6 +2,7 @@
 // A target's own keys (`platforms.<name>.extra`) are described in the target's file and handed to `load`.
 
 import { z } from 'zod';
+import { SCHEME_ALIASES } from '../core/names.ts';
 
 /** Marks a string that must never be shown: `svc config show`, logs and error messages mask it. */
 const secret = (description: string) => z.string().min(1).describe(description).meta({ secret: true });
@@ -30,7 +31,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 const secretOrSecrets = (description: string) =>
   z
-    .union([z.string(), z.array(z.string().min(1)).min(1).max(2)])
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1).max(2)])
     .describe(description)
     .meta({ secret: true });
 
@@ -62,7 +63,10 @@ export const routeSchema = z.strictObject({
   secret: secretOrSecrets(
     'Signature secret, or two of them while one is being replaced. `INSECURE_NO_AUTH` skips verification for loopback clients.',
   ).optional(),
-  scheme: z.enum(SIGNATURE_SCHEMES).describe('How requests are signed.').default('auto'),
+  scheme: z
+    .enum([...SIGNATURE_SCHEMES, ...(Object.keys(SCHEME_ALIASES) as (keyof typeof SCHEME_ALIASES)[])])
+    .describe('How requests are signed.')
+    .default('auto'),
   filters: z
     .union([filter, z.array(filter)])
     .describe('Only events that match become runs; a list means all of them.')
@@ -185,7 +189,14 @@ const mcpServer = z.strictObject({
 });
 
 export const configSchema = z.strictObject({
-  timezone: z.string().describe('IANA zone of scheduled jobs; the zone of this machine when absent.').optional(),
+  timezone: z
+    .string()
+    .refine(isTimeZone, {
+      error: 'There is no such time zone',
+      params: { help: 'Use a name such as Europe/Berlin or UTC.' },
+    })
+    .describe('IANA zone of scheduled jobs; the zone of this machine when absent.')
+    .optional(),
   model: model.describe('The model of the agent.').default(model.parse({})),
   agent: z
     .strictObject({
@@ -274,6 +285,14 @@ export const configSchema = z.strictObject({
     .describe('The gateway log.')
     .prefault({}),
 });
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
 
 export type Config = z.infer<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;

@@ -27,6 +27,8 @@ const HEADER_ALIASES: Readonly<Record<string, string>> = {
   'x-hostb-token': 'x-gitlab-token',
 };
 
+export const SCHEME_ALIASES = { hosta: 'github', hostb: 'gitlab' } as const;
+
 const HEADER_STAND_INS = new Map(Object.entries(HEADER_ALIASES).map(([alias, canonical]) => [canonical, alias]));
 
 /** The name the code uses for a delivery target or platform, whatever the user wrote. */
@@ -46,6 +48,10 @@ export function variableAliases(canonical: string, variable: string): string[] {
   const [, ...aliases] = spellingsOf(canonical);
   return aliases.map((alias) => `${alias.replace(/_comment$/, '').toUpperCase()}${rest}`);
 }
+
+/** The name the code uses for a signature scheme, whatever the user wrote. */
+export const canonicalScheme = (name: string): string =>
+  name === 'hosta' || name === 'hostb' ? SCHEME_ALIASES[name] : name;
 
 /** The name the code uses for a request header (lower case), whatever the sender wrote. */
 export const canonicalHeader = (name: string): string => HEADER_ALIASES[name] ?? name;

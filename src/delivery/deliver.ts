@@ -49,8 +49,18 @@ export interface Deliverer {
   ): Promise<DeliveryOutcome>;
 }
 
-/** What the commands about platforms need besides sending. */
+/** What can be said of an address before anything is sent there. */
+export type AddressState =
+  | { kind: 'ready' }
+  /** The target exists and the address is one of its; its platform is not enabled or not complete yet. */
+  | { kind: 'not_set_up'; reason: string }
+  /** There is no such target, or it has no such places: mending the settings would not help. */
+  | { kind: 'wrong'; reason: string };
+
+/** What commands and start-up checks need besides sending. */
 export interface Delivery extends Deliverer {
+  /** The same look as `problem`, told apart by what has to be mended. */
+  stateOf(address: Address): AddressState;
   /** A harmless authenticated call. Never throws. */
   check(target: Target, signal: AbortSignal): Promise<SendOutcome>;
   /** Lets go of connections. Calling it twice is fine. */
@@ -108,7 +118,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const target = findTarget(address.target, targets);
     if (!target) return unknownTarget(address.target, targets);
     const platform = platformOf(target);
-    if (!target.builtIn && !platform.enabled) return notEnabled(target);
+    if (!target.builtIn && !platform.enabled) return notEnabled(target, address.target);
     return target.problem(platform, address) ?? { target, platform };
   };
 
@@ -116,6 +126,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     problem(address) {
       const resolved = resolve(address);
       return typeof resolved === 'string' ? resolved : undefined;
+    },
+
+    stateOf(address) {
+      const target = findTarget(address.target, targets);
+      if (!target) return { kind: 'wrong', reason: unknownTarget(address.target, targets) };
+      const flaw = target.addressProblem(platformOf(target), address);
+      if (flaw !== undefined) return { kind: 'wrong', reason: flaw };
+      const resolved = resolve(address);
+      return typeof resolved === 'string' ? { kind: 'not_set_up', reason: resolved } : { kind: 'ready' };
     },
 
     async attempt(message, signal, onPart) {
@@ -150,7 +169,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     async check(target, signal) {
       const platform = platformOf(target);
-      if (!target.builtIn && !platform.enabled) return { kind: 'refused', reason: notEnabled(target) };
+      if (!target.builtIn && !platform.enabled) return { kind: 'refused', reason: notEnabled(target, target.name) };
       const hide = hiderOf(target);
       const outcome = await guarded(() => target.check(platform, toolsFor(signal)));
       return outcome.kind === 'sent' ? outcome : { ...outcome, reason: hide(outcome.reason) };
@@ -212,8 +231,9 @@ function partsOf(message: OutgoingMessage, target: Target): Part[] | string {
   }));
 }
 
-const notEnabled = (target: Target): string =>
-  `${target.name} is not enabled; set platforms.${platformKey(target)}.enabled to true, or run svc platforms setup ${target.name}.`;
+/** In the spelling of the user: the settings take either. */
+const notEnabled = (target: Target, written: string): string =>
+  `${written} is not enabled; set platforms.${target.platform ?? written}.enabled to true, or run svc platforms setup ${written}.`;
 
 /** Takes the secrets of the platform out of a sentence, also where a URL encoded them or is itself the secret. */
 function hiding(secrets: readonly string[]): (text: string) => string {

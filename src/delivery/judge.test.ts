@@ -61,3 +61,9 @@ test('a value is found only among own keys', () => {
   assert.equal(textAt(null, 'a'), undefined);
   assert.equal(textAt({ a: {} }, 'a'), undefined);
 });
+
+test('an answer that is no success never reads like one', () => {
+  const outcome = judge(answer(200, { other: 'thing' }), reading, NOW);
+  assert.ok(outcome.kind === 'refused');
+  assert.match(outcome.reason, /answered 200, but not that it took the message/);
+});

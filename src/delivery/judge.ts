@@ -47,7 +47,9 @@ export function judge(reply: HttpReply, reading: Reading, now: number): SendOutc
   if (good && json === undefined && !reading.anyBody) {
     return { kind: 'failed', reason: 'answered with something that is not JSON; is base_url right?' };
   }
-  const reason = [`answered ${status}`, words].filter(Boolean).join(': ');
+  // "Answered 200" alone would read like a success.
+  const said = good ? `answered ${status}, but not that it took the message` : `answered ${status}`;
+  const reason = [said, words].filter(Boolean).join(': ');
   if (error.retry || isTemporary(status)) {
     const afterMs = error.afterMs ?? retryAfterMs(reply.header('retry-after'), now);
     return {

@@ -94,7 +94,7 @@ export function testTarget(target: Target, address: Address): void {
     await using bench = await openBench({});
     const reason = bench.delivery.problem(address) ?? '';
     assert.match(reason, /not enabled/);
-    assert.match(reason, new RegExp(`platforms\\.${platformKey(target)}\\.enabled`));
+    assert.match(reason, new RegExp(`platforms\\.${target.platform ?? address.target}\\.enabled`));
   });
 }
 

@@ -2,6 +2,7 @@
 // markup) and sends one part of one message. It does not split, retry, store or log; it never throws what it can say.
 
 import { z } from 'zod';
+import { issueSentence } from '../config/issue-text.ts';
 import type { PlatformConfig } from '../config/schema.ts';
 import type { Address } from '../core/address.ts';
 import type { Logger } from '../core/log.ts';
@@ -111,6 +112,8 @@ export interface Target extends TargetFacts {
   readonly hasCheck: boolean;
   /** Why it cannot work with these settings and this address (without an address: whether the settings are complete). */
   problem(platform: PlatformConfig, address: Address | undefined): string | undefined;
+  /** What is wrong with the address itself, whether or not the platform is set up yet. */
+  addressProblem(platform: PlatformConfig, address: Address): string | undefined;
   /** Only after `problem` found none. */
   send(platform: PlatformConfig, address: Address, part: Part, tools: ConnectTools): Promise<SendOutcome>;
   check(platform: PlatformConfig, tools: ConnectTools): Promise<SendOutcome>;
@@ -122,7 +125,8 @@ export type ConnectTools = (baseUrl: string) => Tools & Pick<Connection<unknown,
 export function defineTarget<S extends z.ZodObject, E extends z.ZodObject>(definition: TargetDefinition<S, E>): Target {
   const own = (platform: PlatformConfig): { settings: z.infer<S>; token: string } | string => {
     const settings = definition.settings.safeParse(platform.extra);
-    if (!settings.success) return `platforms.${platformKey(definition)}.extra: ${firstIssue(settings.error)}`;
+    if (!settings.success)
+      return `platforms.${platformKey(definition)}.extra: ${firstIssue(settings.error, platform.extra)}`;
     if (definition.token && !definition.token.optional && !platform.token) return missingToken(definition);
     return { settings: settings.data, token: platform.token ?? '' };
   };
@@ -130,7 +134,7 @@ export function defineTarget<S extends z.ZodObject, E extends z.ZodObject>(defin
     const settled = own(platform);
     if (typeof settled === 'string') return settled;
     const extra = definition.extra.safeParse(address.extra ?? {});
-    if (!extra.success) return `deliver_extra: ${firstIssue(extra.error)}`;
+    if (!extra.success) return `deliver_extra: ${firstIssue(extra.error, address.extra)}`;
     const chat = chatOf(definition, platform, address);
     if (typeof chat === 'string') return chat;
     return { ...settled, ...chat, extra: extra.data };
@@ -145,6 +149,16 @@ export function defineTarget<S extends z.ZodObject, E extends z.ZodObject>(defin
       }
       const bound = bind(platform, address);
       return typeof bound === 'string' ? bound : definition.problem?.(bound);
+    },
+    addressProblem(platform, address) {
+      const settings = definition.settings.safeParse(platform.extra);
+      const extra = definition.extra.safeParse(address.extra ?? {});
+      if (!extra.success) return `deliver_extra: ${firstIssue(extra.error, address.extra)}`;
+      const chat = chatOf(definition, platform, address);
+      if (typeof chat === 'string') return lacksChat(definition, platform, address) ? undefined : chat;
+      const isSetUp = definition.builtIn || (platform.enabled && typeof own(platform) !== 'string');
+      if (!isSetUp || !settings.success) return undefined;
+      return definition.problem?.({ settings: settings.data, token: platform.token ?? '', ...chat, extra: extra.data });
     },
     async send(platform, address, part, tools) {
       const bound = bind(platform, address);
@@ -196,7 +210,7 @@ function chatOf(facts: TargetFacts, platform: PlatformConfig, address: Address):
   const home = homeOf(platform);
   const chatId = address.chatId ?? home.chatId;
   const threadId = address.threadId ?? (address.chatId === undefined ? home.threadId : undefined);
-  if (chatId === '' && !facts.chat.optional) {
+  if (lacksChat(facts, platform, address)) {
     return `No chat id was given and ${facts.name} has no home channel; set platforms.${platformKey(facts)}.home_channel.chat_id.`;
   }
   const left = PLACEHOLDER.exec(chatId) ?? PLACEHOLDER.exec(threadId ?? '');
@@ -206,6 +220,9 @@ function chatOf(facts: TargetFacts, platform: PlatformConfig, address: Address):
   }
   return { chatId, threadId };
 }
+
+const lacksChat = (facts: TargetFacts, platform: PlatformConfig, address: Address): boolean =>
+  facts.chat !== undefined && !facts.chat.optional && (address.chatId ?? homeOf(platform).chatId) === '';
 
 function homeOf({ home_channel: home }: PlatformConfig): Chat {
   return {
@@ -225,7 +242,7 @@ function missingToken(facts: TargetFacts): string {
   return `The token is missing; set ${variable ? `${variable} or ` : ''}platforms.${key}.token, or run svc platforms setup ${facts.name}.`;
 }
 
-function firstIssue(error: z.core.$ZodError): string {
+function firstIssue(error: z.core.$ZodError, value: unknown): string {
   const [issue] = error.issues;
-  return issue ? `${issue.path.join('.') || 'value'}: ${issue.message}` : 'invalid';
+  return issue ? issueSentence(issue, value) : 'invalid';
 }

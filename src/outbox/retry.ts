@@ -15,7 +15,7 @@ export function afterAttempt(delivery: Delivery, outcome: DeliveryOutcome, now: 
       id,
       fence,
       state: 'delivered',
-      attempts: delivery.attempts,
+      attempts: delivery.attempts + 1,
       partsSent: delivery.partsSent,
       uncertain,
       ...(receipt === undefined ? {} : { receipt }),

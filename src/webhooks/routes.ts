@@ -2,6 +2,7 @@
 // size on every look-up; while it is broken, the last good one counts.
 
 import { z } from 'zod';
+import { issueSentence } from '../config/issue-text.ts';
 import { type Config, type RouteConfig, routeSchema } from '../config/schema.ts';
 import { messageOf, SvcError } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
@@ -60,7 +61,7 @@ export function subscriptionConfig(
 ): { kind: 'config'; config: RouteConfig } | { kind: 'problem'; problem: string } {
   const parsed = subscriptionSchema.safeParse(record);
   if (parsed.success) return { kind: 'config', config: parsed.data };
-  return { kind: 'problem', problem: z.prettifyError(parsed.error) };
+  return { kind: 'problem', problem: parsed.error.issues.map((issue) => issueSentence(issue, record)).join(' ') };
 }
 
 const subscriptionSchema = z.object(routeSchema.shape);

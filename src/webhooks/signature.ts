@@ -11,7 +11,7 @@ import {
   verify,
 } from 'node:crypto';
 import { parseJson, valueAt } from '../core/json.ts';
-import { headerValue } from '../core/names.ts';
+import { canonicalScheme, headerValue } from '../core/names.ts';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -156,7 +156,7 @@ const MAX_HEADER_LENGTH = 4096;
 
 /** The rows a route may be signed by. */
 export const schemesNamed = (name: string): readonly Scheme[] =>
-  name === 'auto' ? AUTO_SCHEMES : SCHEMES.filter((scheme) => scheme.name === name);
+  name === 'auto' ? AUTO_SCHEMES : SCHEMES.filter((scheme) => scheme.name === canonicalScheme(name));
 
 const AUTO_SCHEMES = AUTO.flatMap((name) => SCHEMES.filter((scheme) => scheme.name === name));
 

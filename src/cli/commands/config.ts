@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { homePaths, resolveHome } from '../../config/paths.ts';
 import { SvcError } from '../../core/errors.ts';
+import { canonicalTarget } from '../../core/names.ts';
 import { readIfExists } from '../../system/files.ts';
 import type { CliContext, CommandModule } from '../command.ts';
 import { addExamples, printJson } from '../listing.ts';
@@ -89,6 +90,11 @@ async function changeSetting(
     throw new SvcError('usage', `"${key}" is not a key.`, { help: 'Write it with dots, e.g. model.name' });
   }
   const text = value === '-' ? await readStandardInput(context.stdin) : value;
+  if (value === '-' && text === '') {
+    throw new SvcError('usage', `Standard input is empty, so there is no value for ${key}.`, {
+      help: `Pipe it in, or take the key away with \`svc config set --unset ${key}\`.`,
+    });
+  }
   const { withApp } = await import('../with-app.ts');
   await withApp(context, async (app) => {
     await app.ensureHome();
@@ -106,7 +112,11 @@ async function printSetting(context: CliContext, key: string, json: boolean): Pr
   const { splitKey } = await import('../../config/edit.ts');
   const shown = await maskedConfig(context);
   let value: unknown = shown;
-  for (const step of splitKey(key) ?? [key]) {
+  const [group, ...steps] = splitKey(key) ?? [key];
+  // The settings in force have the real names; a person may know a platform by the other one.
+  const canonical =
+    group === 'platforms' ? steps.map((step, depth) => (depth === 0 ? canonicalTarget(step) : step)) : steps;
+  for (const step of [group ?? '', ...canonical]) {
     value =
       typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? Reflect.get(value, step) : undefined;
   }

@@ -4,7 +4,7 @@ import { openApp } from '../../app.ts';
 import { type Address, addressWithExtra, formatAddress, parseAddresses } from '../../core/address.ts';
 import { SvcError } from '../../core/errors.ts';
 import type { DeliveryOutcome } from '../../delivery/deliver.ts';
-import { createJsonLog } from '../../system/json-log.ts';
+import { extraKeyProblems } from '../../delivery/extra-keys.ts';
 import type { CliContext, CommandModule } from '../command.ts';
 import { addExamples, printJson } from '../listing.ts';
 
@@ -41,10 +41,10 @@ async function send(where: string, given: string | undefined, options: Options, 
     throw new SvcError('usage', parsed.reason, { help: '`svc platforms list` shows the targets.' });
   const extra = Object.fromEntries(options.extra.map(keyAndValue));
   const addresses = parsed.addresses.map((address) => addressWithExtra(address, extra));
-  const log = createJsonLog({ level: 'info', sinks: [{ write: (line) => context.stderr.write(`${line}\n`) }] });
-  const app = openApp({ env: context.env, log });
+  const [typo] = extraKeyProblems(parsed.addresses, Object.keys(extra));
+  if (typo !== undefined) throw new SvcError('usage', typo.replace('deliver_extra', '--extra'));
+  const app = openApp({ env: context.env });
   try {
-    log.hide((await app.config()).secrets);
     const delivery = await app.delivery();
     for (const address of addresses) {
       const problem = delivery.problem(address);

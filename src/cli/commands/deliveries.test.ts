@@ -86,8 +86,8 @@ test('messages are listed with their state, place and reason, for people and for
   assert.match(stdout, /dlv_b\s+waiting\s+messenger_3:C1:9/);
   assert.ok(!stdout.includes('\u001b'));
   const json = JSON.parse((await home.svc(['deliveries', 'list', '--state', 'dead', '--json'])).stdout);
-  assert.equal(json.deliveries.length, 1);
-  assert.deepEqual([json.deliveries[0].attempts, json.deliveries[0].uncertain], [6, true]);
+  assert.equal(json.length, 1);
+  assert.deepEqual([json[0].attempts, json[0].uncertain], [6, true]);
 });
 
 test('one message is shown with its text, and an unknown one is an error with the next step', async () => {

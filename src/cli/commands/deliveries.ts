@@ -66,12 +66,8 @@ function defineList(command: Command, context: CliContext): void {
           ...(options.cursor !== undefined && { cursor: options.cursor }),
         }),
       );
-      if (options.json) {
-        printJson(context, { deliveries: page.deliveries.map(toWire), ...(page.next && { next: page.next }) });
-        return;
-      }
       printListing(context, page.deliveries, {
-        json: false,
+        json: options.json === true,
         columns: [
           { title: 'ID', value: ({ id }) => id },
           {
@@ -161,7 +157,7 @@ function printDelivery(context: CliContext, delivery: Delivery): void {
     ['from', delivery.source],
     ['run', delivery.runId],
     ['created', time(delivery.createdAt)],
-    ['failed attempts', delivery.attempts],
+    ['attempts', delivery.attempts],
     ['parts sent', delivery.partsSent || undefined],
     ['next attempt', delivery.state === 'waiting' ? time(delivery.nextAttemptAt) : undefined],
     ['ended', delivery.endedAt && time(delivery.endedAt)],

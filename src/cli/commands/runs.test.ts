@@ -57,7 +57,7 @@ after(() => store.close());
 
 const listed = async (...args: string[]): Promise<string[]> => {
   const { out } = await svc('runs', 'list', '--json', ...args);
-  return (JSON.parse(out) as { runs: { id: string }[] }).runs.map(({ id }) => id);
+  return (JSON.parse(out) as { id: string }[]).map(({ id }) => id);
 };
 
 test('runs are listed newest first, and filters narrow the list', async () => {

@@ -57,12 +57,8 @@ function defineList(command: Command, context: CliContext): void {
         ...(options.cursor !== undefined && { cursor: options.cursor }),
       };
       const page = await (await app.store()).read(listRuns(filter));
-      if (options.json) {
-        printJson(context, { runs: page.runs.map(summaryToWire), ...(page.next && { next: page.next }) });
-        return;
-      }
       printListing(context, page.runs, {
-        json: false,
+        json: options.json === true,
         columns: [
           { title: 'ID', value: (run) => run.id },
           {

@@ -13,6 +13,9 @@ const NUMBER = /^[1-9]\d{0,8}$/;
 const PASSED_ON =
   /^(PATH|HOME|USER|LANG|GH_TOKEN|GITHUB_TOKEN|GH_ENTERPRISE_TOKEN|GITHUB_ENTERPRISE_TOKEN|GH_HOST|GH_CONFIG_DIR|XDG_CONFIG_HOME|XDG_STATE_HOME|SSL_CERT_FILE|SSL_CERT_DIR|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)$/;
 
+// Jobs have no deliver_extra.
+const OTHERWISE = '; without deliver_extra write github_comment:owner/name:12.';
+
 const settings = z.object({
   command: z.string().min(1).describe('The gh program.').default('gh'),
   host: z
@@ -57,8 +60,9 @@ export const githubComment = defineTarget({
 function placeOf({ extra, chatId, threadId }: GithubBound): { repo: string; number: string } | string {
   const repo = extra.repo ?? chatId;
   const number = extra.pr_number ?? threadId ?? '';
-  if (!REPO.test(repo)) return `deliver_extra.repo must be owner/name, not "${repo.slice(0, 80)}".`;
-  if (!NUMBER.test(number)) return `deliver_extra.pr_number must be a positive number, not "${number.slice(0, 80)}".`;
+  if (!REPO.test(repo)) return `deliver_extra.repo must be owner/name, not "${repo.slice(0, 80)}"${OTHERWISE}`;
+  if (!NUMBER.test(number))
+    return `deliver_extra.pr_number must be a positive number, not "${number.slice(0, 80)}"${OTHERWISE}`;
   return { repo, number };
 }
 

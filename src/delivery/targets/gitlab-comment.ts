@@ -11,6 +11,9 @@ const reading: Reading = {
   error: (json) => ({ words: textAt(json, 'message') ?? textAt(json, 'error_description') ?? textAt(json, 'error') }),
 };
 
+// Jobs have no deliver_extra.
+const OTHERWISE = '; without deliver_extra write gitlab_comment:group/project:!12.';
+
 const settings = z.object({ base_url: baseUrl('https://gitlab.com') });
 const extra = z.object({
   project: z.string().describe('Path (group/project) or id of the project.').optional(),
@@ -52,11 +55,11 @@ export const gitlabComment = defineTarget({
 function placeOf({ extra: keys, chatId, threadId }: GitlabBound): string {
   const project = keys.project ?? chatId;
   if (!PROJECT.test(project) || project.split('/').some((name) => /^\.+$/.test(name))) {
-    return `deliver_extra.project must be group/project, not "${project.slice(0, 80)}".`;
+    return `deliver_extra.project must be group/project, not "${project.slice(0, 80)}"${OTHERWISE}`;
   }
   const [, sign, fromThread] = /^([!#]?)(\d+)$/.exec(threadId ?? '') ?? [];
   const issue = keys.issue_iid ?? (sign === '#' ? fromThread : undefined);
   const number = issue ?? keys.mr_iid ?? fromThread ?? '';
-  if (!/^[1-9]\d{0,8}$/.test(number)) return 'deliver_extra.mr_iid or issue_iid must be a positive number.';
+  if (!/^[1-9]\d{0,8}$/.test(number)) return `deliver_extra.mr_iid or issue_iid must be a positive number${OTHERWISE}`;
   return `/api/v4/projects/${encodeURIComponent(project)}/${issue ? 'issues' : 'merge_requests'}/${number}/notes`;
 }
