@@ -17,7 +17,7 @@ test('events, secret, prompt, deliver and deliver_extra of a static route are in
         secret: 'its-own',
         prompt: 'Issue {issue.number}',
         deliver: 'local',
-        deliver_extra: { chat_id: '{issue.number}', thread_id: '7', note: 'x' },
+        deliver_extra: { chat_id: '{issue.number}', thread_id: '7', subject: 'x' },
       },
       threads: { deliver: 'local', deliver_extra: { message_thread_id: '9' } },
     },
@@ -30,7 +30,7 @@ test('events, secret, prompt, deliver and deliver_extra of a static route are in
   const run = await gateway.newestRun('issues');
   assert.equal(run.prompt, 'Issue 3');
   assert.equal(run.settings.instructions, 'Issue {issue.number}');
-  assert.deepEqual(run.addresses, [{ target: 'local', chatId: '3', threadId: '7', extra: { note: 'x' } }]);
+  assert.deepEqual(run.addresses, [{ target: 'local', chatId: '3', threadId: '7', extra: { subject: 'x' } }]);
   await gateway.send('threads');
   assert.deepEqual((await gateway.newestRun('threads')).addresses, [{ target: 'local', threadId: '9' }]);
 });
