@@ -26,7 +26,7 @@ const deliveredTo = (home: SvcHome, name: string): Promise<string> =>
   until(() => {
     try {
       const folder = join(home.path, 'deliveries', name);
-      const [first] = readdirSync(folder);
+      const [first] = readdirSync(folder).filter((name) => name.endsWith('.md'));
       return first === undefined ? undefined : readFileSync(join(folder, first), 'utf8');
     } catch {
       return undefined;

@@ -1,7 +1,8 @@
 // Writes the text to <home>/deliveries/<job or route>/<time>.md. A file that exists is never touched.
 
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { link, open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { ensurePrivateDirectory } from '../../system/files.ts';
 import { defineTarget, noKeys } from '../target.ts';
@@ -31,17 +32,28 @@ export const local = defineTarget({
   },
 });
 
+/** The file gets its name when it is whole: whoever watches the folder never reads half a message. */
 async function writeNew(path: string, text: string): Promise<string> {
+  const draft = join(dirname(path), `.${randomUUID()}`);
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(text.endsWith('\n') ? text : `${text}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return await nameNew(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function nameNew(draft: string, path: string): Promise<string> {
   for (let number = 1; number <= MOST_IN_ONE_MILLISECOND; number += 1) {
     const name = number === 1 ? `${path}.md` : `${path}-${number}.md`;
     try {
-      const file = await open(name, 'wx', 0o600);
-      try {
-        await file.writeFile(text.endsWith('\n') ? text : `${text}\n`);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await link(draft, name);
       return name;
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
