@@ -1,8 +1,9 @@
 // Contract: "Authentication".
 
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import { after, before, test } from 'node:test';
-import { hexHmac, SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { hexHmac, SECRET, sendTo, startTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
 before(async () => {
@@ -82,6 +83,23 @@ test('rule 4: INSECURE_NO_AUTH skips verification for local clients', async () =
   assert.equal((await gateway.send('open', unsigned)).status, 200);
   const warning = gateway.logs().find((line) => line.level === 'warn' && line.message.includes('INSECURE_NO_AUTH'));
   assert.equal(warning?.route, 'open');
+});
+
+test('rule 4: it works with any bind address, and answers 403 to clients that are not on the loopback interface', async (t) => {
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find((address) => address !== undefined && !address.internal && address.family === 'IPv4');
+  if (outside === undefined) return t.skip('this machine has no address besides loopback');
+  await using open = await startTestGateway({
+    routes: { open: { secret: 'INSECURE_NO_AUTH' }, signed: {} },
+    extra: { host: '0.0.0.0' },
+  });
+  const { port } = new URL(open.url);
+  const fromOutside = (route: string) => sendTo(`http://${outside.address}:${port}/webhooks/${route}`, { raw });
+  const refused = await fromOutside('open');
+  assert.deepEqual([refused.status, refused.json], [403, { error: 'Only local clients may use this route' }]);
+  assert.equal((await fromOutside('signed')).status, 200);
+  assert.equal((await open.send('open', unsigned)).status, 200);
 });
 
 test('rule 5: the secret of the route decides, not the global one', async () => {
