@@ -8,13 +8,28 @@ import type { Command } from './state.ts';
 
 export type UrlVerdict = { kind: 'allowed' } | { kind: 'refused' } | { kind: 'look_up'; host: string };
 
+/**
+ * Whether it is an address of the web, or one of those that pages make themselves. Files of this machine, pages of the
+ * browser and scripts are not, whoever asks for them.
+ */
+export function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  // `about:settings` would be a page of the browser.
+  if (url?.protocol === 'about:') return /^(blank|srcdoc)$/.test(url.pathname);
+  return url !== null && /^(https?|wss?|data|blob):$/.test(url.protocol);
+}
+
+/** What a task is told that asks for anything else. */
+export const NOT_WEB = {
+  message: 'The browser opens addresses of the web only, no files and no pages of its own.',
+  help: 'Give an http or https address.',
+} as const;
+
 /** Judges an address as far as it can be done without asking a name server. */
 export function judgeUrl(text: string): UrlVerdict {
   const url = URL.parse(text);
-  if (url === null) return { kind: 'refused' };
+  if (url === null || !isWebAddress(text)) return { kind: 'refused' };
   if (/^(about|data|blob):$/.test(url.protocol)) return { kind: 'allowed' };
-  // Files, browser pages and everything else that is not the web.
-  if (!/^(https?|wss?):$/.test(url.protocol)) return { kind: 'refused' };
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) return { kind: isPublicAddress(host) ? 'allowed' : 'refused' };
   return { kind: 'look_up', host };

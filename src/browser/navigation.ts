@@ -2,7 +2,7 @@
 
 import { lookup } from 'node:dns/promises';
 import { SvcError } from '../core/errors.ts';
-import { areAllPublic, judgeUrl } from './guard.ts';
+import { areAllPublic, isWebAddress, judgeUrl, NOT_WEB } from './guard.ts';
 import type { BrowserState, Page } from './state.ts';
 import type { TaskBrowser } from './task-browser.ts';
 
@@ -30,15 +30,18 @@ export function readAddress(text: string): string {
   return url.href;
 }
 
-/** Who may go where. */
+/** Who may go where. Nobody leaves the web. */
 export interface Reach {
   allowPrivate: boolean;
+  /** Holds no text from outside: gets the calls of the protocol that could lift a guard. */
+  trusted: boolean;
   /** The addresses of a host name. */
   lookUp(host: string): Promise<readonly string[]>;
 }
 
 /** Rejects with `invalid_input` when the task must stay away from this address. */
-export async function checkAddress({ allowPrivate, lookUp }: Reach, url: string): Promise<void> {
+export async function checkAddress({ allowPrivate, lookUp }: Omit<Reach, 'trusted'>, url: string): Promise<void> {
+  if (!isWebAddress(url)) throw new SvcError('invalid_input', NOT_WEB.message, { help: NOT_WEB.help });
   if (allowPrivate) return;
   const verdict = judgeUrl(url);
   const allowed =

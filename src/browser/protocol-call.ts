@@ -1,8 +1,9 @@
 // browser_cdp: any protocol call, routed to the right session. Into a cross-origin frame by its id, to a tab, or to the
-// browser itself. What would break the supervisor or leave its guard is refused with a better way.
+// browser itself. What reaches files, breaks the supervisor or leaves its guard is refused.
 
 import type { CommandResult } from './cdp/protocol.ts';
 import { type FrameTree, readFrameTree } from './cdp/protocol.ts';
+import { isWebAddress, NOT_WEB } from './guard.ts';
 import type { Frame, Page } from './state.ts';
 import { type BrowserResult, failure, type TaskBrowser } from './task-browser.ts';
 
@@ -16,15 +17,22 @@ export interface ProtocolCall {
 
 const TREE_MS = 1500;
 const BROWSER_DOMAINS = /^(Browser|Target|SystemInfo|Storage|IO|Tracing)\./;
-// A guarded task must not lift its guard, read files of this machine, or open ways around the interception.
+// For nobody: what reads or writes files of this machine, opens ports on it, hands the protocol on (to a page or inside
+// another message), or takes the interception away from the supervisor.
+const REFUSED =
+  /^(Fetch|Extensions|PWA|Tethering)\.|^DOM\.setFileInputFiles$|^Page\.setDownloadBehavior$|^Browser\.(?!(get\w+|setWindowBounds|setContentsSize|setPermission|grantPermissions|resetPermissions)$)|^Target\.(?!(get\w+|createTarget|closeTarget|activateTarget)$)/;
+// A task with text from outside, or one that is kept from private addresses, must find no way around its guard either.
 const GUARDED =
-  /^(Fetch|Target|Browser|SystemInfo|IO|Tracing|Network|ServiceWorker|Storage|Debugger)\.|^DOM\.setFileInputFiles$|^Page\.(setDownloadBehavior|setBypassCSP|addScriptToEvaluateOnNewDocument|navigateToHistoryEntry)$/;
+  /^(Target|Browser|SystemInfo|IO|Tracing|Network|ServiceWorker|Storage|Debugger)\.|^Page\.(setBypassCSP|addScriptToEvaluateOnNewDocument|navigateToHistoryEntry)$/;
+// These go to the address; elsewhere `url` may be a pattern.
+const GOING = /^(Page\.navigate|Target\.createTarget|Network\.loadNetworkResource)$/;
 
 /** Where a call goes, or why it cannot. */
 export type Route =
   | { kind: 'session'; sessionId: string | undefined; page: Page | undefined }
   | { kind: 'refused'; result: BrowserResult };
 
+/** Throws `invalid_input` for a tab that shows something else than the web. */
 export function routeCall(browser: TaskBrowser, call: ProtocolCall): Route {
   const { state } = browser;
   const refused = (code: string, message: string, help: string): Route => ({
@@ -38,9 +46,11 @@ export function routeCall(browser: TaskBrowser, call: ProtocolCall): Route {
       'Write it as Domain.method.',
     );
   }
-  if (!browser.reach.allowPrivate && GUARDED.test(call.method)) {
+  const { allowPrivate, trusted } = browser.reach;
+  if (REFUSED.test(call.method) || ((!allowPrivate || !trusted) && GUARDED.test(call.method)) || bringsFiles(call)) {
     return refused('cdp_error', `${call.method} is not available to this task.`, 'Use the other browser tools.');
   }
+  if (leavesWeb(call)) return refused('invalid_input', NOT_WEB.message, NOT_WEB.help);
   if (call.frameId !== undefined) {
     const found = findFrame(browser, call.frameId);
     if (found === undefined) {
@@ -57,6 +67,7 @@ export function routeCall(browser: TaskBrowser, call: ProtocolCall): Route {
         'Reach it through contentWindow or contentDocument from a top-level Runtime.evaluate (without frame_id).',
       );
     }
+    browser.requireWeb(found.page.id);
     return { kind: 'session', sessionId: found.frame.sessionId, page: found.page };
   }
   if (call.method === 'Target.closeTarget' && findFrame(browser, String(call.params.targetId))?.frame.isOopif) {
@@ -72,7 +83,20 @@ export function routeCall(browser: TaskBrowser, call: ProtocolCall): Route {
   if (page === undefined) {
     return refused('not_found', 'There is no such tab.', 'List the open tabs with browser_tabs.');
   }
+  // The way out stays open.
+  if (call.method !== 'Page.navigate') browser.requireWeb(page.id);
   return { kind: 'session', sessionId: page.sessionId, page };
+}
+
+/** Dropping files on a page uploads them. */
+function bringsFiles({ method, params }: ProtocolCall): boolean {
+  return method === 'Input.dispatchDragEvent' && JSON.stringify(params.data ?? null).includes('"files"');
+}
+
+function leavesWeb({ method, params: { url } }: ProtocolCall): boolean {
+  if (url === undefined || url === '' || method.startsWith('Debugger.')) return false;
+  if (GOING.test(method)) return typeof url !== 'string' || !isWebAddress(url);
+  return typeof url === 'string' && URL.canParse(url) && !isWebAddress(url);
 }
 
 /** One call on its session. Rejects like `Supervisor.call`. */

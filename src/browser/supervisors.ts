@@ -122,7 +122,7 @@ export class Browsers {
   async #open(task: BrowserTask, backend: Backend): Promise<TaskBrowser | RestBrowser> {
     const { config, clock, log, onEvent, lookUp = addressesOf } = this.#options;
     const allowPrivate = config.allow_private ?? task.trust === 'person';
-    const reach = { allowPrivate, lookUp };
+    const reach = { allowPrivate, trusted: task.trust === 'person', lookUp };
     if (backend.kind === 'rest') return new RestBrowser(backend.url, task.taskId, reach);
     const endpoint = await this.#endpoint(task, backend);
     const supervisor = new Supervisor({

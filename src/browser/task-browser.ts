@@ -2,6 +2,7 @@
 // behind a dialog: it returns at once, goes on in the background, and its result comes with the answer to the dialog.
 
 import { messageOf, SvcError } from '../core/errors.ts';
+import { isWebAddress } from './guard.ts';
 import type { Reach } from './navigation.ts';
 import { blockingDialog, PageReader } from './page-reader.ts';
 import {
@@ -53,11 +54,18 @@ export class TaskBrowser {
     return this.supervisor.state;
   }
 
-  /** The tab that the task works in. Rejects with `browser_gone`, or `not_found` when no tab is open. */
+  /**
+   * The tab that the task works in. Rejects with `browser_gone`, with `not_found` when no tab is open, or with
+   * `invalid_input` when it shows something that is not the web.
+   */
   async page(signal?: AbortSignal): Promise<Page> {
     await this.supervisor.ready(signal);
     const page = this.state.pages.get(this.state.currentPageId ?? '');
-    if (page !== undefined) return this.settled(page);
+    if (page !== undefined) {
+      const settled = await this.settled(page);
+      this.requireWeb(page.id);
+      return settled;
+    }
     throw new SvcError('not_found', 'No tab is open.', { help: 'Open one with browser_navigate.' });
   }
 
@@ -71,6 +79,16 @@ export class TaskBrowser {
     return this.state.pages.get(page.id) ?? page;
   }
 
+  /** Throws `invalid_input` for a tab that shows no page of the web, however it got there: it is not for a task. */
+  requireWeb(pageId: string): void {
+    const page = this.state.pages.get(pageId);
+    const url = page?.frames.get(page.rootFrameId)?.url ?? '';
+    if (isWebAddress(url) || /^(:?$|chrome-error:)/.test(url)) return;
+    throw new SvcError('invalid_input', 'This tab shows a file or a page of the browser itself; it is not read.', {
+      help: 'Go elsewhere with browser_navigate, or close the tab with browser_tabs.',
+    });
+  }
+
   /** Runs one tool call on a page. Never rejects, and never outlasts its deadline or a dialog that the page opens. */
   async act(
     tool: string,
@@ -80,7 +98,13 @@ export class TaskBrowser {
   ): Promise<BrowserResult> {
     const seen = this.state.dialogCount;
     const opened = (state: BrowserState) => openedSince(state, seen, page);
-    const finished = work().then(succeed, fail);
+    const finished = work()
+      .then((fields) => {
+        // A tab that was on its way when the call began has arrived: its answer may come from there.
+        this.requireWeb(page.id);
+        return fields;
+      })
+      .then(succeed, fail);
     const outcome = await this.#race(finished, (state) => opened(state).length > 0, deadlineMs);
     if (outcome.kind === 'finished') return outcome.result;
     if (outcome.kind === 'late') {

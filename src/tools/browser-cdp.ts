@@ -35,6 +35,9 @@ export const createBrowserCdp = (browsers: Browsers) =>
           typeof promptText === 'string' ? promptText : undefined,
         );
       }
+      // Where a new tab is becomes known with its set-up.
+      const target = browser.state.pages.get(target_id ?? browser.state.currentPageId ?? '');
+      if (target !== undefined) await browser.settled(target);
       const route = routeCall(browser, call);
       if (route.kind === 'refused') return route.result;
       const { page, sessionId } = route;

@@ -24,6 +24,7 @@ export const createBrowserSnapshot = (browsers: Browsers) =>
     async cdp(browser, { max_chars = DEFAULT_CHARS, from_char = 0 }, { signal }) {
       const page = await browser.page(signal);
       const [place, read] = await Promise.all([whereabouts(browser, page.id), browser.reader.read(page)]);
+      browser.requireWeb(page.id);
       const now = browser.state.pages.get(page.id);
       const part = cutText(read.text.slice(from_char), max_chars);
       const silent = now?.answers.kind === 'no' && browser.state.pendingDialogs.length === 0;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -249,6 +249,121 @@ describe('a browser that runs already', { skip }, () => {
     } finally {
       await stage.close();
       await secret.close();
+    }
+  });
+});
+
+describe('files of this machine', { skip }, () => {
+  let theatre: Theatre;
+  let file: string;
+  before(async () => {
+    theatre = await openTheatre(scenarioPages);
+    file = join(theatre.folder, 'secret.html');
+    await writeFile(file, '<title>hunter2</title><p>hunter2');
+  });
+  after(() => theatre.close());
+
+  const tasks = [
+    { trust: 'person' },
+    { trust: 'person', config: { allow_private: true } },
+    { trust: 'untrusted', config: { allow_private: true } },
+  ] as const;
+  for (const task of tasks) {
+    test(`nobody opens or uploads them: ${JSON.stringify(task)}`, async () => {
+      const stage = new Stage(theatre, task);
+      try {
+        await stage.open('a', '/other');
+        const addresses = [
+          `file://${file}`,
+          `FILE://${file}`,
+          ` file:${file}`,
+          `view-source:file://${file}`,
+          'chrome://version',
+          'about:version',
+          'devtools://devtools/bundled/inspector.html',
+          'filesystem:http://localhost/temporary/x',
+          'javascript:alert(1)',
+        ];
+        for (const url of addresses) {
+          assert.equal(codeOf(await stage.call('navigate', { url })), 'invalid_input', url);
+          assert.equal(codeOf(await stage.call('tabs', { action: 'new', url })), 'invalid_input', url);
+          const going = await stage.call('cdp', { method: 'Page.navigate', params: { url } });
+          assert.equal(codeOf(going), 'invalid_input', url);
+          for (const method of ['Target.createTarget', 'Network.loadNetworkResource']) {
+            assert.equal((await stage.call('cdp', { method, params: { url } })).success, false, `${method} ${url}`);
+          }
+        }
+        const data = { items: [], files: [file], dragOperationsMask: 1 };
+        const calls = [
+          ['DOM.setFileInputFiles', { files: [file], nodeId: 1 }],
+          ['Input.dispatchDragEvent', { type: 'drop', x: 1, y: 1, data }],
+          ['Page.setDownloadBehavior', { behavior: 'allow', downloadPath: theatre.folder }],
+          ['Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: theatre.folder }],
+          ['Target.exposeDevToolsProtocol', { targetId: 'x' }],
+          ['Target.sendMessageToTarget', { message: '{}' }],
+          ['Tethering.bind', { port: 1 }],
+          ['Fetch.disable', {}],
+        ] as const;
+        for (const [method, params] of calls) {
+          const result = await stage.call('cdp', { method, params });
+          assert.match(JSON.stringify(result), /is not available to this task/, method);
+        }
+        assert.ok(!JSON.stringify(await stage.call('snapshot')).includes('hunter2'));
+      } finally {
+        await stage.close();
+      }
+    });
+  }
+
+  test('a tab that shows one, opened by somebody else, is not read', async () => {
+    const stage = new Stage(theatre);
+    try {
+      await stage.open('a', '/other');
+      const debug = theatre.address.replace(/^ws/, 'http').replace(/\/devtools\/.*/, '');
+      const made = await fetch(`${debug}/json/new?file://${file}`, { method: 'PUT' });
+      const { id: target_id } = (await made.json()) as { id: string };
+      const params = { expression: 'document.body.innerText' };
+      let code: string | undefined;
+      // The tab is not known at once, and not there at once.
+      for (let tries = 0; tries < 200 && code !== 'invalid_input'; tries++) {
+        const inTab = await stage.call('cdp', { method: 'Runtime.evaluate', params, target_id });
+        assert.ok(!JSON.stringify(inTab).includes('hunter2'));
+        code = codeOf(inTab);
+        await sleep(20);
+      }
+      assert.equal(code, 'invalid_input');
+      await stage.call('tabs', { action: 'switch', target_id });
+      for (const tool of ['snapshot', 'screenshot', 'back'])
+        assert.equal(codeOf(await stage.call(tool)), 'invalid_input', tool);
+      assert.equal(codeOf(await stage.call('cdp', { method: 'Runtime.evaluate', params })), 'invalid_input');
+      assert.equal((await stage.open('a', '/other')).title, 'other');
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test('what the protocol is there for still works', async () => {
+    const stage = new Stage(theatre);
+    try {
+      await stage.open('a', '/other');
+      const throttled = { offline: false, latency: 1, downloadThroughput: -1, uploadThroughput: -1 };
+      const calls = [
+        ['Network.setCookie', { name: 'a', value: 'b', url: stage.url('a') }],
+        ['Network.getCookies', {}],
+        ['Storage.getCookies', {}],
+        ['Emulation.setDeviceMetricsOverride', { width: 400, height: 300, deviceScaleFactor: 1, mobile: false }],
+        ['Network.emulateNetworkConditions', throttled],
+        ['Page.getFrameTree', {}],
+        ['Page.navigate', { url: stage.url('a', '/other') }],
+        ['Target.getTargets', {}],
+        ['Browser.getVersion', {}],
+        ['Debugger.enable', {}],
+        ['Runtime.evaluate', { expression: '1' }],
+      ] as const;
+      for (const [method, params] of calls)
+        assert.equal((await stage.call('cdp', { method, params })).success, true, method);
+    } finally {
+      await stage.close();
     }
   });
 });
