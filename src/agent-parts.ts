@@ -33,6 +33,7 @@ import { createHttpCaller } from './system/fetch-json.ts';
 import { runProcess } from './system/process.ts';
 import { createSandbox, runUnconfined } from './system/sandbox.ts';
 import { createMcpServers, type McpServers } from './tools/mcp-servers.ts';
+import { FROM_CHAT } from './tools/own-command.ts';
 import { createToolbox, createTools, type Toolbox } from './tools/registry.ts';
 import type { SendMessage } from './tools/send-message.ts';
 import type { TerminalDeps } from './tools/terminal.ts';
@@ -202,7 +203,7 @@ function terminalDeps(house: House, config: Config, folders: WorkFolders): Termi
         command: process.execPath,
         args: [process.argv[1] ?? '', ...words],
         cwd: folder,
-        env: { ...definedOnly(house.env), SVC_HOME: house.paths.home, NO_COLOR: '1' },
+        env: { ...definedOnly(house.env), SVC_HOME: house.paths.home, NO_COLOR: '1', [FROM_CHAT]: '1' },
         timeoutMs: OWN_COMMAND_MS,
         maxOutputBytes,
         mergeStderr: true,

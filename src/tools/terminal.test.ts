@@ -148,13 +148,49 @@ describe('webhook subscriptions from a chat', () => {
       'echo svc webhook list',
     ];
     for (const line of refused) assert.equal(ownCommand(line), undefined, line);
-    assert.deepEqual(ownCommand('  svc webhook list  '), ['webhook', 'list']);
-    assert.deepEqual(ownCommand('svc webhook subscribe a \\\n  --prompt "x {y}"'), [
+    const wordsOf = (line: string) => {
+      const own = ownCommand(line);
+      return own?.kind === 'run' ? own.words : own;
+    };
+    assert.deepEqual(wordsOf('  svc webhook list  '), ['webhook', 'list']);
+    assert.deepEqual(wordsOf('svc webhook subscribe a \\\n  --prompt "x {y}"'), [
       'webhook',
       'subscribe',
       'a',
       '--prompt',
       'x {y}',
     ]);
+  });
+
+  test('only the listed options are taken: no other address, no secrets, no files', async () => {
+    const refused = [
+      `svc webhook test a --url 'http://127.0.0.1:18999/x?y='`,
+      `svc webhook test a '--url=http://127.0.0.1:18999/'`,
+      'svc webhook test --no-wait --url http://127.0.0.1 a',
+      'svc webhook test a --payload {} --url http://127.0.0.1'.replace('{}', "'{}'"),
+      'svc webhook subscribe a --secret-stdin',
+      'svc webhook subscribe a --rotate-secret',
+      'svc webhook subscribe a --keep-old-secret',
+      'svc webhook subscribe a --toolsets core',
+      'svc webhook subscribe a --config=/etc/passwd',
+      'svc webhook list --reveal',
+      'svc webhook remove a -- --x',
+    ];
+    const { run } = terminal({ runSvc });
+    const before = calls.length;
+    for (const line of refused) {
+      const { output, failed } = await run(line, 'chat_1', 'person');
+      assert.match(output, /is not available here/, line);
+      assert.equal(failed, true);
+    }
+    assert.equal(calls.length, before);
+    // A value is a value, whatever it looks like.
+    const allowed = [
+      'svc webhook subscribe a --prompt --url --deliver=log --deliver-only',
+      `svc webhook test a --payload '{"a":1}' --event push --no-wait --json`,
+      'svc webhook list --json',
+      'svc webhook remove --help',
+    ];
+    for (const line of allowed) assert.equal(ownCommand(line)?.kind, 'run', line);
   });
 });

@@ -14,7 +14,7 @@ export interface TerminalDeps {
   settings: { sandbox: 'bubblewrap' | 'none'; network: boolean; timeoutMs: number; maxOutputBytes: number };
   /** Runs a command on the machine itself, as its user. */
   runUnconfined(options: ShellOptions): Promise<ProcessOutcome>;
-  /** Runs `svc` itself with these words; absent where that makes no sense. */
+  /** Runs `svc` itself with these words and `FROM_CHAT` set; absent where that makes no sense. */
   runSvc?(words: readonly string[], options: { folder: string; signal: AbortSignal }): Promise<ProcessOutcome>;
 }
 
@@ -53,9 +53,10 @@ export function createTerminal(deps: TerminalDeps): Tool {
       const { settings } = deps;
       const timeoutMs = Math.min((asked ?? Number.POSITIVE_INFINITY) * 1000, settings.timeoutMs);
       const folder = await deps.folders.of(context.taskId);
-      const words = isOwnChat(context) ? ownCommand(command) : undefined;
-      if (words && deps.runSvc) {
-        return resultOf(await deps.runSvc(words, { folder, signal: context.signal }), timeoutMs);
+      const own = isOwnChat(context) ? ownCommand(command) : undefined;
+      if (own?.kind === 'refused') return { output: own.reason, failed: true };
+      if (own && deps.runSvc) {
+        return resultOf(await deps.runSvc(own.words, { folder, signal: context.signal }), timeoutMs);
       }
       const options: ShellOptions = {
         command,

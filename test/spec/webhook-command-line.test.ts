@@ -57,6 +57,34 @@ test('subscribe on an existing name changes what is named and keeps the secret; 
   assert.deepEqual(record('kept').secret, [third.secret, first.secret]);
 });
 
+test('from a chat, subscriptions of the user stay as they are, and a secret is shown once', async () => {
+  const chat = (...args: string[]) => home.svc(args, { env: { SVC_FROM_CHAT: '1' } });
+  await json('webhook', 'subscribe', 'mine', '--deliver', 'local');
+  const before = record('mine');
+  for (const args of [
+    ['webhook', 'subscribe', 'mine', '--deliver', 'log'],
+    ['webhook', 'remove', 'mine'],
+  ]) {
+    const { code, stdout, stderr } = await chat(...args);
+    assert.equal(code, 1);
+    assert.match(stderr, /The user made the subscription mine/);
+    assert.ok(!(stdout + stderr).includes(before.secret));
+  }
+  assert.deepEqual(record('mine'), before);
+
+  const made = await chat('webhook', 'subscribe', 'theirs', '--deliver', 'local');
+  const { secret } = record('theirs');
+  assert.ok(made.stdout.includes(secret), 'the person needs it for the sender');
+  const changed = await chat('webhook', 'subscribe', 'theirs', '--deliver', 'log', '--json');
+  assert.deepEqual([changed.code, record('theirs').deliver, record('theirs').secret], [0, 'log', secret]);
+  assert.ok(!(changed.stdout + changed.stderr).includes(secret));
+
+  await svc('webhook', 'subscribe', 'theirs', '--deliver', 'local');
+  assert.equal((await chat('webhook', 'remove', 'theirs')).code, 1, 'what a person changed is theirs');
+  await chat('webhook', 'subscribe', 'short');
+  assert.equal((await chat('webhook', 'remove', 'short')).code, 0);
+});
+
 test('subscribe refuses names, targets, schemes and combinations that cannot work, and cannot grant tools', async () => {
   for (const args of [
     ['bad/name'],
@@ -176,6 +204,9 @@ test('subscribe turns webhooks on when they are off, says so, and keeps the comm
   const other = createSvcHome();
   try {
     other.configure('# my settings\ntimezone: UTC # home\n');
+    const chat = await other.svc(['webhook', 'subscribe', 'asked'], { env: { SVC_FROM_CHAT: '1' } });
+    assert.match(chat.stderr, /Webhooks are off: the user turns them on/);
+    assert.equal(readFileSync(join(other.path, 'config.yaml'), 'utf8'), '# my settings\ntimezone: UTC # home\n');
     const { code, stderr } = await other.svc(['webhook', 'subscribe', 'hello']);
     assert.equal(code, 0, stderr);
     assert.match(stderr, /platforms\.webhook\.enabled is now true/);
@@ -209,6 +240,11 @@ test('gateway setup edits config.yaml from flags, keeps comments, and makes a se
     assert.equal(given.code, 0, given.stderr);
     assert.match(readFileSync(join(other.path, 'config.yaml'), 'utf8'), /secret: from-stdin/);
     assert.ok(!given.stdout.includes('from-stdin'));
+    const help = await other.svc(['gateway', 'setup', '--help']);
+    assert.match(
+      help.stdout.replace(/\s+/g, ' '),
+      /reads it from standard input; written out, other users .* can see it/,
+    );
     assert.equal((await other.svc(['gateway', 'setup', '--port', '99999', '--yes'])).code, 2);
   } finally {
     await other.remove();

@@ -31,7 +31,11 @@ export function defineSetup(command: Command, context: CliContext): void {
     .option('--enable', 'serve webhooks')
     .option('--disable', 'do not serve webhooks')
     .option('--port <number>', 'the port to listen on')
-    .option('--secret <text>', 'secret of every route without one of its own; `-` reads it from standard input')
+    .option(
+      '--secret <text>',
+      'secret of every route without one of its own; `-` reads it from standard input; written out, other users of ' +
+        'this machine can see it in the process list while the command runs',
+    )
     .option('--public-url <address>', 'how senders reach this gateway, for the printed addresses')
     .option('-y, --yes', 'ask nothing: take the flags, and defaults for the rest');
   addExamples(command, [

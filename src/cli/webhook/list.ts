@@ -11,6 +11,7 @@ import {
 } from '../../webhooks/subscriptions.ts';
 import type { CliContext } from '../command.ts';
 import { printDetails, printJson, printListing } from '../listing.ts';
+import { isFromChat, requireMadeInChat } from './from-chat.ts';
 import { gatewayUrl, type PeekedRoute, peekRoute, peekSettings } from './settings.ts';
 
 interface Listed extends PeekedRoute {
@@ -78,7 +79,8 @@ export async function show(context: CliContext, name: string, options: { reveal?
 export async function remove(context: CliContext, name: string): Promise<void> {
   const paths = homePaths(resolveHome(context.env));
   changeSubscriptions(paths.subscriptions, (subscriptions) => {
-    findSubscription(subscriptions, name);
+    const record = findSubscription(subscriptions, name);
+    if (isFromChat(context.env)) requireMadeInChat(name, record);
     subscriptions.delete(name);
   });
   context.stdout.write(`Removed ${name}. A running gateway answers 404 from now on.\n`);

@@ -2,18 +2,18 @@
 
 import { randomBytes } from 'node:crypto';
 import type { App } from '../../app.ts';
-import { parseAddresses } from '../../core/address.ts';
 import { SvcError } from '../../core/errors.ts';
-import { findTarget, unknownTarget } from '../../delivery/registry.ts';
-import { makeRoute, nameProblem } from '../../webhooks/route.ts';
+import { routeFaults } from '../../references.ts';
+import { INSECURE, makeRoute, nameProblem, type Route } from '../../webhooks/route.ts';
 import { subscriptionConfig } from '../../webhooks/routes.ts';
-import { changeSubscriptions, type SubscriptionRecord } from '../../webhooks/subscriptions.ts';
+import { changeSubscriptions, readSubscriptions, type SubscriptionRecord } from '../../webhooks/subscriptions.ts';
 import type { CliContext } from '../command.ts';
 import { editSettings } from '../edit-settings.ts';
 import { findGateway } from '../find-gateway.ts';
 import { printJson } from '../listing.ts';
 import { readStandardInput } from '../standard-input.ts';
 import { withApp } from '../with-app.ts';
+import { isFromChat, ownerOf, requireMadeInChat } from './from-chat.ts';
 import { secretsOf } from './list.ts';
 import { gatewayUrl } from './settings.ts';
 
@@ -42,32 +42,40 @@ const SECRET_BYTES = 32;
 export async function subscribe(context: CliContext, name: string, options: Options): Promise<void> {
   const problem = nameProblem(name);
   if (problem !== undefined) throw new SvcError('usage', `"${name}" is not a name for a route: ${problem}.`);
-  requireTarget(options.deliver);
   const given = options.secretStdin ? (await readStandardInput(context.stdin)).trim() : undefined;
   if (given === '') throw new SvcError('usage', 'Standard input holds no secret.');
+  const fromChat = isFromChat(context.env);
   await withApp(context, async (app) => {
     await app.ensureHome();
     const { config } = await app.config();
     const { extra, enabled } = config.platforms.webhook;
     const now = new Date(app.clock.now()).toISOString();
+    const warnings = await requireNamed(app, name, options);
     const { record, isNew } = changeSubscriptions(app.paths.subscriptions, (subscriptions) => {
       const before = subscriptions.get(name);
-      const after = changed(before, options, { given, now });
+      if (fromChat && before !== undefined) requireMadeInChat(name, before);
+      const after = changed(before, options, { given, now, fromChat });
       requireValid(name, after, extra.secret);
       subscriptions.set(name, after);
       return { record: after, isNew: before === undefined };
     });
-    const [secret = ''] = secretsOf(record);
+    // A model sees a secret once, when nobody has it yet, to tell it to the person.
+    const secret = isNew || !fromChat ? (secretsOf(record)[0] ?? '') : undefined;
     const url = `${gatewayUrl(app.paths, { publicUrl: extra.public_url, host: extra.host, port: extra.port })}/webhooks/${name}`;
-    const turnedOn = !enabled && (await turnOn(app));
+    // To open a port is for a person to decide.
+    const turnedOn = !enabled && !fromChat && (await turnOn(app));
+    for (const warning of warnings) context.stderr.write(`Warning: ${warning}\n`);
     if (options.json) {
-      printJson(context, { name, url, secret, created: isNew, webhooks_turned_on: turnedOn });
+      printJson(context, { name, url, secret: secret ?? null, created: isNew, webhooks_turned_on: turnedOn });
       return;
     }
-    context.stdout.write(`${isNew ? 'Created' : 'Changed'} ${name}\n  URL     ${url}\n  Secret  ${secret}\n`);
+    context.stdout.write(
+      `${isNew ? 'Created' : 'Changed'} ${name}\n  URL     ${url}\n  Secret  ${secret ?? 'as before'}\n`,
+    );
     const hints = [
       turnedOn ? `Webhooks were off: platforms.webhook.enabled is now true in ${app.paths.config}.` : '',
       name in extra.routes ? `config.yaml has a route ${name} of its own, which wins.` : '',
+      !enabled && fromChat ? 'Webhooks are off: the user turns them on with `svc gateway setup --enable`.' : '',
       nextStep(app, name, turnedOn),
     ];
     context.stderr.write(
@@ -83,15 +91,17 @@ export async function subscribe(context: CliContext, name: string, options: Opti
 function changed(
   before: SubscriptionRecord | undefined,
   options: Options,
-  { given, now }: { given: string | undefined; now: string },
+  { given, now, fromChat }: { given: string | undefined; now: string; fromChat: boolean },
 ): SubscriptionRecord {
   const old = secretsOf(before ?? {});
   const fresh =
     given ?? (options.rotateSecret || old.length === 0 ? randomBytes(SECRET_BYTES).toString('base64url') : undefined);
   const kept = options.keepOldSecret && old[0] !== undefined ? [old[0]] : [];
   const extra = extraOf(before?.deliver_extra, options);
+  const { managed_by: _, ...known } = before ?? {};
   return {
-    ...before,
+    ...known,
+    ...ownerOf(fromChat),
     ...(options.description === undefined ? {} : { description: options.description }),
     ...(options.events === undefined ? {} : { events: listOf(options.events) }),
     ...(options.prompt === undefined ? {} : { prompt: options.prompt }),
@@ -121,21 +131,32 @@ function extraOf(before: unknown, options: Options): Record<string, unknown> {
   return extra;
 }
 
-function requireTarget(deliver: string | undefined): void {
-  if (deliver === undefined) return;
-  const parsed = parseAddresses(deliver);
-  if (parsed.kind === 'invalid') throw new SvcError('usage', `--deliver: ${parsed.reason}`);
-  for (const { target } of parsed.addresses) {
-    if (findTarget(target) === undefined) throw new SvcError('usage', unknownTarget(target));
-  }
-}
-
-function requireValid(name: string, record: SubscriptionRecord, globalSecret: string | string[] | undefined): void {
+function requireValid(name: string, record: SubscriptionRecord, globalSecret: string | string[] | undefined): Route {
   const read = subscriptionConfig(record);
-  if (read.kind === 'problem') throw new SvcError('usage', `The subscription would not work:\n${read.problem}`);
+  if (read.kind === 'problem') throw new SvcError('usage', `The subscription would not work: ${read.problem}`);
   const checked = makeRoute(name, read.config, globalSecret);
   if (checked.kind === 'problems')
     throw new SvcError('usage', `The subscription would not work: ${checked.problems.join('; ')}.`);
+  return checked.route;
+}
+
+/** Looks at what was named now; what stood there before may be left as it is. Returns what has to be set up still. */
+async function requireNamed(app: App, name: string, options: Options): Promise<string[]> {
+  const before = readSubscriptions(app.paths.subscriptions).get(name);
+  const extra = extraOf(before?.deliver_extra, options);
+  const draft = {
+    ...(before?.deliver_only === true && !options.agent && { deliver_only: true }),
+    ...(options.deliverOnly && { deliver_only: true }),
+    deliver: options.deliver ?? before?.deliver,
+    deliver_extra: extra,
+    ...(options.skills !== undefined && { skills: listOf(options.skills) }),
+  };
+  const { errors, warnings } = await routeFaults(app, requireValid(name, { ...draft, secret: INSECURE }, undefined));
+  // A person who names a skill means that one, and not the next that happens to be there.
+  const missing = warnings.filter((warning) => warning.startsWith('skills:'));
+  const [first] = [...errors, ...missing];
+  if (first !== undefined) throw new SvcError('usage', `The subscription would not work: ${first}`);
+  return warnings;
 }
 
 /** False when the environment keeps webhooks off, whatever the file says. */
