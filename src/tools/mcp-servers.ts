@@ -1,12 +1,14 @@
 // MCP servers of the user: their tools as tools of the agent. A server is started or called when a task may need it, and
-// never before; one that does not work takes nothing from the others.
+// never before; one that does not work takes nothing from the others. What a server says is text from outside.
 
+import { randomUUID } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { defineTool, type Tool, type ToolResult } from '../agent/tool.ts';
 import type { Config } from '../config/schema.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
+import { fenceUntrusted, showInvisible } from '../core/untrusted.ts';
 
 type ServerConfig = Config['mcp_servers'][string];
 
@@ -14,12 +16,15 @@ const CONNECT_MS = 30_000;
 // Progress notes of a server start it anew.
 const CALL_MS = 300_000;
 const STDERR_KEPT = 2000;
+const DESCRIPTION_KEPT = 4000;
 // A server that does not answer must not hold up every turn of a chat again.
 const ASK_AGAIN_MS = 60_000;
 
 export interface McpServers {
   /** Names of the servers that are switched on. */
   readonly names: readonly string[];
+  /** Whether a server that is switched on may have a tool or toolset of this name. None is started for it. */
+  mayHave(name: string): boolean;
   /** Tools of the servers that one of these toolsets (already expanded) or tool names asks for. */
   toolsFor(names: ReadonlySet<string>): Promise<{ tools: Tool[]; problems: McpProblem[] }>;
   /** Connects and lists, whatever asks for it. */
@@ -64,7 +69,7 @@ export function createMcpServers(servers: Config['mcp_servers'], log: Logger): M
   const toTool = (serverName: string, server: ServerConfig, listed: ListedTool): Tool =>
     defineTool({
       name: toolName(serverName, listed.name),
-      description: listed.description ?? listed.name,
+      description: descriptionOf(serverName, listed),
       input: z.record(z.string(), z.unknown()),
       inputJsonSchema: listed.inputSchema,
       toolsets: [...server.toolsets, `mcp-${serverName}`],
@@ -74,7 +79,14 @@ export function createMcpServers(servers: Config['mcp_servers'], log: Logger): M
         // By name at the time of the call: the connection may have been made anew.
         const { client } = await connected(serverName, server);
         const options = { signal: context.signal, timeout: CALL_MS, resetTimeoutOnProgress: true };
-        return resultOf(await client.callTool({ name: listed.name, arguments: input }, options));
+        const { output, failed } = await client.callTool({ name: listed.name, arguments: input }, options).then(
+          resultOf,
+          // Its own words too, when the server refused the call.
+          (error: unknown) => ({ output: messageOf(error), failed: true }),
+        );
+        context.signal.throwIfAborted();
+        const fenced = fenceUntrusted(output, randomUUID(), `what the MCP server ${serverName} answered`);
+        return { output: fenced, ...(failed ? { failed } : {}) };
       },
     });
 
@@ -95,6 +107,7 @@ export function createMcpServers(servers: Config['mcp_servers'], log: Logger): M
 
   return {
     names: [...enabled.keys()],
+    mayHave: (asked) => [...enabled].some(([name, server]) => asksFor(new Set([asked]), name, server)),
     async toolsFor(names) {
       const wanted = [...enabled].filter(([name, server]) => asksFor(names, name, server));
       const results = await Promise.all(wanted.map(([name, server]) => lately(name) ?? attempt(name, server)));
@@ -201,5 +214,9 @@ function partText(part: unknown): string {
 // What every model server accepts as the name of a function.
 const clean = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_');
 const toolName = (server: string, tool: string): string => `${clean(server)}_${clean(tool)}`.slice(0, 64);
+
+// A description cannot stand in a fence: it is part of the tool. So it is bounded, plain to see, and says whose it is.
+const descriptionOf = (server: string, { name, description }: ListedTool): string =>
+  `Tool of the MCP server ${server}, described by it: ${showInvisible(description ?? name).slice(0, DESCRIPTION_KEPT)}`;
 
 const lastLine = (text: string): string | undefined => text.trim().split('\n').at(-1)?.slice(0, 300) || undefined;
