@@ -1,8 +1,10 @@
 // argv in, exit code out. Only the called command is loaded; every error becomes one message with the next step.
 
 import type { Command as CommanderCommand } from 'commander';
+import { resolveHome } from '../config/paths.ts';
 import { SvcError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
+import { checkHome } from '../system/files.ts';
 import type { CliContext } from './command.ts';
 import { type CommandEntry, commands } from './registry.ts';
 import { VERSION } from './version.ts';
@@ -35,6 +37,8 @@ export async function buildProgram(called: string | undefined, context: CliConte
       writeErr: (text) => context.stderr.write(text),
     })
     .showHelpAfterError('Add --help to see how it is used.')
+    // A file in its place would read as an empty home.
+    .hook('preAction', () => checkHome(resolveHome(context.env)))
     .addHelpText('after', '\nEvery command has --help with examples. Settings: svc config path');
   const wanted = called === 'help' ? '*' : called;
   for (const entry of commands) {

@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { ensurePrivateDirectory, followFile, readIfExists, writeFileAtomic } from './files.ts';
+import { SvcError } from '../core/errors.ts';
+import { checkHome, ensurePrivateDirectory, followFile, readIfExists, writeFileAtomic } from './files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-files-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -32,6 +33,26 @@ test('a failed atomic write leaves neither a new file nor a temporary one', () =
   mkdirSync(join(place, 'target', 'full'), { recursive: true });
   assert.throws(() => writeFileAtomic(join(place, 'target'), 'text'));
   assert.deepEqual(readdirSync(place), ['target']);
+});
+
+test('a folder that cannot be made is an error, also where the file system says that something is missing', async () => {
+  await ensurePrivateDirectory(join(folder, 'deep', 'er', 'still'));
+  await Promise.all([1, 2, 3].map(() => ensurePrivateDirectory(join(folder, 'at', 'once'))));
+  writeFileSync(join(folder, 'file'), '');
+  await assert.rejects(ensurePrivateDirectory(join(folder, 'file')), /EEXIST/);
+  await assert.rejects(ensurePrivateDirectory(join(folder, 'file', 'x')), /ENOTDIR/);
+  if (process.platform === 'linux') await assert.rejects(ensurePrivateDirectory('/proc/svc-home/x'), /ENOENT/);
+});
+
+test('a file in the place of the home is told, a home that is not there yet is not', () => {
+  checkHome(folder);
+  checkHome(join(folder, 'later'));
+  writeFileSync(join(folder, 'occupied'), '');
+  for (const path of [join(folder, 'occupied'), join(folder, 'occupied', 'x')])
+    assert.throws(
+      () => checkHome(path),
+      (error) => error instanceof SvcError && error.code === 'home_unusable',
+    );
 });
 
 test('a private folder is 0700, also when it was open before', async () => {

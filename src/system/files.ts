@@ -43,8 +43,34 @@ export function writeFileAtomic(path: string, text: string): void {
 
 /** Creates the folder for its owner only, or takes away what others may do in it. */
 export async function ensurePrivateDirectory(path: string): Promise<void> {
-  await promises.mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
+  await makeFolder(path);
   await restrict(path, DIRECTORY_MODE);
+}
+
+/** Not `recursive`: that never ends where a file system denies a folder as if its parent were missing (/proc). */
+async function makeFolder(path: string): Promise<void> {
+  const make = () => promises.mkdir(path, { mode: DIRECTORY_MODE });
+  try {
+    await make();
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await promises.stat(path)).isDirectory()) return;
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await make().catch((second: unknown) => {
+      // Another process was quicker.
+      if (codeOf(second) !== 'EEXIST') throw second;
+    });
+  }
+}
+
+/** Throws SvcError `home_unusable` when there is something in the place of the home folder that cannot be one. */
+export function checkHome(path: string): void {
+  try {
+    // Of a file this says that it is no folder.
+    statSync(`${path}/.`);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw homeProblem(path, error);
+  }
 }
 
 /** Takes away what others may do with a file, if there is one. */
@@ -97,8 +123,9 @@ export function homeProblem(path: string, error: unknown): SvcError {
   });
 }
 
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+export const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 function markOf(path: string): string {
   const info = statSync(path, { bigint: true, throwIfNoEntry: false });

@@ -165,6 +165,15 @@ test('a home that is a file, and one on a read-only disk, are told with what to 
   const file = join(home.path, 'file');
   writeFileSync(file, '');
   // Nobody may make folders in /sys, root included.
+  for (const [place, args] of [
+    [file, ['webhook', 'list']],
+    [file, ['gateway']],
+    ['/proc/svc-home', ['gateway']],
+  ] as const) {
+    const result = await home.svc(args, { env: { SVC_HOME: place } });
+    assert.equal(result.code, 1, `${args.join(' ')} in ${place}`);
+    assert.match(result.stderr, new RegExp(`Cannot use ${place}[\\s\\S]*SVC_HOME`));
+  }
   for (const place of [join(file, 'home'), '/sys/svc-home']) {
     for (const args of [['gateway', 'run'], ['gateway'], ['config', 'set', 'log.level', 'info'], ['runs', 'list']]) {
       const result = await home.svc(args, { env: { SVC_HOME: place } });
