@@ -93,11 +93,34 @@ test('a key is named by its variable, used, and never written or printed', async
   const args = ['model', '--base-url', server.url, '--name', 'locked', '--api-key-env', 'MY_KEY'];
   const without = await home.svc(args);
   assert.equal(without.code, 1);
-  assert.match(without.stderr, /401[\s\S]*Check the key/);
+  assert.match(without.stderr, /MY_KEY is not set/);
+  const wrong = await home.svc(args, { env: { MY_KEY: 'sk-wrong' } });
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /401[\s\S]*Check the key/);
   const saved = await home.svc(args, { env: { MY_KEY: KEY } });
   assert.equal(saved.code, 0, saved.stderr);
   assert.match(home.config(), /api_key_env: MY_KEY/);
   assert.ok(![home.config(), saved.stdout, saved.stderr].join('').includes(KEY));
+});
+
+test('a key variable that is not set is told, also when the server wants no key; nothing is claimed or saved', async () => {
+  const home = newHome();
+  const asked = server.requests.length;
+  const args = ['model', '--base-url', server.url, '--name', 'small', '--api-key-env', 'NOPE_KEY'];
+  for (const more of [[], ['--check'], ['--json']]) {
+    const refused = await home.svc([...args, ...more]);
+    assert.deepEqual([refused.code, refused.stdout], [1, '']);
+    assert.match(refused.stderr, /NOPE_KEY is not set, so the model was not tried and nothing is saved/);
+  }
+  assert.equal(home.config(), '');
+  const unchecked = await home.svc([...args, '--unchecked', '--json']);
+  assert.equal(unchecked.code, 0);
+  assert.match(unchecked.stderr, /Note: NOPE_KEY is not set/);
+  assert.equal(JSON.parse(unchecked.stdout).checked, false);
+  assert.match(home.config(), /api_key_env: NOPE_KEY/);
+  const check = await home.svc(['model', '--check']);
+  assert.match(check.stderr, /NOPE_KEY is not set/);
+  assert.equal(server.requests.length, asked);
 });
 
 test('a key of one server is not sent to another', async () => {

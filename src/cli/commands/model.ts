@@ -66,7 +66,11 @@ async function run(context: CliContext, options: Options): Promise<void> {
       const tried = options.unchecked ? undefined : await attempt(context, settings, environment);
       await choices.saveModel(app, choice);
       if (tried) printTried(context, options, tried);
-      else if (options.json) printJson(context, { saved: true, ...choice });
+      else if (options.json) printJson(context, { saved: true, checked: false, ...choice });
+      const missing = missingKey(settings, environment);
+      if (missing !== undefined) {
+        context.stderr.write(`Note: ${missing} is not set; put it into the environment or <home>/.env.\n`);
+      }
       return told(context, choices.overridingVariables(context.env), app.paths.config);
     }
     if (context.stdin.isTTY && context.stdout.isTTY && !options.json) {
@@ -105,11 +109,27 @@ function choiceOf(options: Options, present: ModelSettings): ModelChoice {
 const PROVIDERS = ['openai-compatible', 'demo', 'openai', 'anthropic', 'google'] as const;
 const isProvider = (name: string): name is (typeof PROVIDERS)[number] => PROVIDERS.some((one) => one === name);
 
+/** The variable that should hold the key and does not. The demo needs none. */
+function missingKey(settings: ModelSettings, env: Readonly<Record<string, string>>): string | undefined {
+  const { api_key: key, api_key_env: name } = settings;
+  return name === undefined || key !== undefined || env[name] || isDemo(settings) ? undefined : name;
+}
+
 async function attempt(
   context: CliContext,
   settings: ModelSettings,
   env: Readonly<Record<string, string>>,
 ): Promise<Tried> {
+  const missing = missingKey(settings, env);
+  if (missing !== undefined) {
+    throw new SvcError(
+      'model_not_configured',
+      `${missing} is not set, so the model was not tried and nothing is saved.`,
+      {
+        help: `Set it in the environment or in <home>/.env; --unchecked saves without trying.`,
+      },
+    );
+  }
   const { tryModel } = await import('../model-choice.ts');
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();
