@@ -135,6 +135,16 @@ test('test sends a signed event of the first type that the subscription takes, a
   assert.equal(quick.run, null);
 });
 
+test('a test that the gateway refuses, and one whose answer does not arrive, end with an error that says what to do', async () => {
+  const broken = await home.svc(['webhook', 'test', 'tested', '--payload', '{']);
+  assert.equal(broken.code, 1);
+  assert.match(broken.stderr, /must be one JSON text/);
+  await svc('webhook', 'subscribe', 'undeliverable', '--deliver', 'telegram:5');
+  const dead = await home.svc(['webhook', 'test', 'undeliverable']);
+  assert.equal(dead.code, 1);
+  assert.match(dead.stderr, /ended as dead[\s\S]*svc runs show run_/);
+});
+
 test('test signs as the scheme of the subscription wants it', async () => {
   for (const scheme of ['stripe', 'linear']) {
     await svc('webhook', 'subscribe', 'signed', '--scheme', scheme, '--events', 'thing');

@@ -53,20 +53,31 @@ export async function sendTest(context: CliContext, name: string, options: Optio
       });
     } else if (outcome) printOutcome(context, outcome);
     if (answer.status >= 400)
-      throw new SvcError('invalid_input', `The gateway answered ${answer.status}.`, {
-        help: '`svc gateway logs` says why.',
+      throw new SvcError('invalid_input', `The gateway answered ${answer.status}.`, { help: nextStep(answer.status) });
+    if (outcome && (outcome.run.state === 'failed' || outcome.run.state === 'dead'))
+      throw new SvcError('delivery_failed', `The run ended as ${outcome.run.state}.`, {
+        help: `\`svc runs show ${outcome.run.id}\` says why.`,
       });
   });
 }
 
 function subscriptionNamed(app: App, name: string, fixed: readonly string[]): SubscriptionRecord {
   const subscriptions = readSubscriptions(app.paths.subscriptions);
-  if (!subscriptions.has(name) && fixed.includes(name)) {
+  if (fixed.includes(name)) {
     throw new SvcError('not_found', `${name} is a route of config.yaml; only subscriptions can be tested.`, {
-      help: `Make one with \`svc webhook subscribe\`, or send a signed request with curl.`,
+      help: subscriptions.has(name)
+        ? `The route hides the subscription of the same name: rename one of them.`
+        : `Make one with \`svc webhook subscribe\`, or send a signed request with curl.`,
     });
   }
   return findSubscription(subscriptions, name);
+}
+
+/** What the log knows is not asked of the reader, and the other way round. */
+function nextStep(status: number): string {
+  if (status === 400) return 'The payload must be one JSON text, at most 64 levels deep.';
+  if (status === 404) return 'That gateway does not have this route: `svc gateway status` shows which home it serves.';
+  return '`svc gateway logs` says why.';
 }
 
 function headersFor(
