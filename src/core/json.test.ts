@@ -74,3 +74,11 @@ test('a path finds own keys and list elements and nothing else', () => {
     assert.equal(valueAt(value, path.split('.')), undefined, path);
   assert.equal(valueAt({}, ['__proto__', 'x']), undefined);
 });
+
+test('whole numbers beyond 2^53 are written as they came', () => {
+  const text = '{\n  "id": 12345678901234567890,\n  "minus": -9007199254740993,\n  "small": 7,\n  "half": 0.5\n}';
+  const parsed = parseJson(text);
+  assert.ok(parsed.kind === 'json');
+  assert.equal(indentedJson(parsed.value, 1000).text, text);
+  assert.equal(indentedJson(valueAt(parsed.value, ['id']) ?? null, 100).text, '12345678901234567890');
+});

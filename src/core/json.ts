@@ -1,7 +1,8 @@
 // JSON from strangers: parsed with a depth limit, read by path, written with a length limit that holds while writing.
 // Lengths count code points, so that a cut never leaves half a character.
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+/** Whole numbers that a double cannot hold stay exact as bigint: they are ids, and a neighbour's id is a wrong one. */
+export type Json = null | boolean | number | bigint | string | Json[] | { [key: string]: Json };
 
 /** Nothing a real sender produces comes near; deeper values make recursive readers (ours and others') fall over. */
 const MAX_DEPTH = 64;
@@ -12,13 +13,22 @@ export type ParsedJson = { kind: 'json'; value: Json } | { kind: 'invalid'; reas
 export function parseJson(text: string): ParsedJson {
   if (deeperThan(text, MAX_DEPTH)) return { kind: 'invalid', reason: `nested deeper than ${MAX_DEPTH} levels` };
   try {
-    const value: Json = JSON.parse(text);
+    const value: Json = LONG_NUMBER.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
     if (text.includes('\\u') && !isWellFormed(value))
       return { kind: 'invalid', reason: 'contains half of a surrogate pair' };
     return { kind: 'json', value };
   } catch {
     return { kind: 'invalid', reason: 'not valid JSON' };
   }
+}
+
+const LONG_NUMBER = /\d{16}/;
+
+/** The third argument is the text of the number; TypeScript's library does not know it yet. */
+function keepExact(_key: string, value: Json, context?: { source?: string }): Json {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  const source = context?.source ?? '';
+  return /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
 /** The value at a path of own keys and list indexes, or undefined: never an inherited property, never `__proto__`. */
@@ -72,6 +82,7 @@ function put(out: Output, piece: string): void {
 function write(out: Output, value: Json, lineStart: string): void {
   if (out.room <= 0) return;
   if (typeof value === 'string') put(out, quoted(value, out.room));
+  else if (typeof value === 'bigint') put(out, String(value));
   else if (typeof value !== 'object' || value === null) put(out, JSON.stringify(value));
   else if (Array.isArray(value)) writeList(out, value, lineStart);
   else writeObject(out, value, lineStart);
