@@ -52,8 +52,12 @@ export class Browsers {
 
   /** What the task's browser is or would be. Never starts one. */
   async backend(taskId: string): Promise<Backend> {
-    this.#found ??= findChromium(this.#options.env);
-    return chooseBackend(this.#options.config, this.#connected.get(taskId), await this.#found);
+    const { config, env } = this.#options;
+    const connected = this.#connected.get(taskId);
+    const named = chooseBackend(config, connected, undefined);
+    if (named.kind !== 'none') return named;
+    this.#found ??= findChromium(env);
+    return chooseBackend(config, connected, await this.#found);
   }
 
   /** Gets or starts the browser of a task. Rejects with `browser_gone` or `no_supervisor`. */
