@@ -36,8 +36,8 @@ export interface App {
   readonly log: Logger;
   /** Throws SvcError `config_invalid` with all problems. */
   config(): Promise<LoadedConfig>;
-  /** Checks a text that is to become config.yaml. Throws like `config`. */
-  checkSettings(text: string): Promise<void>;
+  /** Checks a text that is to become config.yaml, with another `.env` when one is given. Throws like `config`. */
+  checkSettings(text: string, dotEnv?: string): Promise<void>;
   /** Creates the home folder when it is missing. Throws SvcError `home_unusable`. */
   ensureHome(): Promise<void>;
   store(): Promise<Store>;
@@ -107,9 +107,9 @@ export function openApp(options: AppOptions): App {
       const { loadConfig, platformDescriptions } = await loader();
       return loadConfig({ home: paths.home, env: options.env, platforms: platformDescriptions });
     }),
-    async checkSettings(text) {
+    async checkSettings(text, newDotEnv) {
       const { checkConfig, configInvalid, platformDescriptions } = await loader();
-      const dotEnv = await readIfExists(paths.env);
+      const dotEnv = newDotEnv ?? (await readIfExists(paths.env));
       const checked = checkConfig(text, dotEnv, {
         home: paths.home,
         env: options.env,

@@ -12,6 +12,7 @@ import type { Outbox } from './outbox/outbox.ts';
 import { attemptParts, openOutbox } from './run-parts.ts';
 import { startRetention } from './runs/retention.ts';
 import { createWorker, type Worker } from './runs/worker.ts';
+import { checkReferences } from './settings-check.ts';
 import { ensurePrivateDirectory, homeProblem, makePrivate, writeFileAtomic } from './system/files.ts';
 import { type InstanceLock, takeInstanceLock } from './system/instance-lock.ts';
 import { createJsonLog, type LogSink } from './system/json-log.ts';
@@ -117,6 +118,8 @@ async function startParts(app: App, lifecycle: Lifecycle, version: string): Prom
     await app.store();
     return { stop: () => app.close() };
   });
+  for (const { key, message } of await checkReferences(app))
+    app.log.warn('A setting leads nowhere yet', { key, message });
   const outbox = await lifecycle.start('outbox', () => openOutbox(app));
   await lifecycle.start('old runs', () => openRetention(app));
   const worker = await lifecycle.start('runs', () => openWorker(app, outbox));

@@ -1,6 +1,5 @@
 // Joins what scheduled jobs need: the collection itself for everyone, and for the gateway the scheduler with its scripts.
 
-import { bundledSkillsFolder, createSkills } from './agent/skills.ts';
 import type { App } from './app.ts';
 import { parseAddresses } from './core/address.ts';
 import { messageOf, SvcError } from './core/errors.ts';
@@ -10,6 +9,7 @@ import { createQuestions, type Questions } from './jobs/questions.ts';
 import { createScheduler, type Scheduler } from './jobs/scheduler.ts';
 import { runScript } from './jobs/script.ts';
 import { createScripts, type Scripts } from './jobs/scripts.ts';
+import { openReferences } from './references.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -34,24 +34,13 @@ export async function openJobParts(app: App): Promise<JobParts> {
   const { clock, newId, paths } = app;
   const log = app.log.child({ part: 'jobs' });
   let listeners: JobListeners = { onChange() {}, onRuns() {}, onMessages() {} };
-  const skills = createSkills([
-    { path: paths.skills, origin: 'user' },
-    { path: bundledSkillsFolder(), origin: 'bundled' },
-  ]);
   const jobs = createJobs({
     store,
     clock,
     newId,
     zone: config.timezone,
     scripts: paths.scripts,
-    skillProblem: async (name) => {
-      const found = await skills.find(name);
-      if (found.kind === 'found') return undefined;
-      return found.kind === 'broken'
-        ? `The skill ${name} cannot be read: ${found.reason}`
-        : `There is no skill ${name}.`;
-    },
-    deliveryProblem: async (address) => (await app.delivery()).problem(address),
+    ...openReferences(app),
     onChange: () => listeners.onChange(),
     onRuns: () => listeners.onRuns(),
   });

@@ -6,6 +6,7 @@ import { setVariable } from '../config/dot-env.ts';
 import { editConfig } from '../config/edit.ts';
 import { jsonSchemaOf } from '../config/schema-walk.ts';
 import { SvcError } from '../core/errors.ts';
+import { variableAliases } from '../core/names.ts';
 import { platformKey, type Target } from '../delivery/target.ts';
 import { readIfExists, writeFileAtomic } from '../system/files.ts';
 import type { CliContext } from './command.ts';
@@ -21,18 +22,38 @@ interface Question {
   variable?: string;
 }
 
-export async function setUpPlatform(app: App, context: CliContext, target: Target): Promise<void> {
+/** `name` is how the person spells the target. */
+export async function setUpPlatform(app: App, context: CliContext, target: Target, name: string): Promise<void> {
   if (target.builtIn) {
-    context.stdout.write(`${target.name} needs no setup.\n`);
+    context.stdout.write(`${name} needs no setup.\n`);
     return;
   }
   await app.ensureHome();
-  const { environment } = await app.config();
-  const open = questionsOf(target).filter(({ variable }) => !variable || environment[variable] === undefined);
-  const answers = context.stdin.isTTY ? await askAll(target, open) : withoutAsking(target, open);
+  const { config } = await app.config();
+  const questions = questionsOf(target);
+  const given = questions.flatMap((question) => {
+    const value = fromEnvironment(target, question, context.env);
+    return value === undefined ? [] : [{ question, value }];
+  });
+  const isOpen = ({ path }: Question): boolean => valueAt(config.platforms[platformKey(target)], path) === undefined;
+  const open = questions.filter(isOpen);
+  const answers = context.stdin.isTTY ? await askAll(target, open) : withoutAsking(target, open, name);
   if (!answers) return;
-  await save(app, target, answers);
-  context.stdout.write(`${target.title} is enabled. Check it with: svc platforms check ${target.name}\n`);
+  // What only this shell knows would be gone with it.
+  await save(app, target, [...given, ...answers], name);
+  context.stdout.write(`${target.title} is enabled. Check it with: svc platforms check ${name}\n`);
+}
+
+/** The variable that the platform's users know, or its other spelling. */
+function fromEnvironment(target: Target, { variable }: Question, env: NodeJS.ProcessEnv): string | undefined {
+  if (variable === undefined) return undefined;
+  return [variable, ...variableAliases(target.name, variable)].map((name) => env[name]).find((value) => value);
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let found: unknown = value;
+  for (const step of path) found = typeof found === 'object' && found !== null ? Reflect.get(found, step) : undefined;
+  return found;
 }
 
 /** Everything a person may have to say, in the order of asking. */
@@ -92,25 +113,27 @@ async function askAll(target: Target, questions: readonly Question[]): Promise<A
   return answers;
 }
 
-function withoutAsking(target: Target, questions: readonly Question[]): Answers {
+function withoutAsking(target: Target, questions: readonly Question[], name: string): Answers {
   const missing = questions.filter(({ required }) => required);
   if (missing.length === 0) return [];
-  const names = missing.map(({ variable, path }) => variable ?? `platforms.${platformKey(target)}.${path.join('.')}`);
+  const names = missing.map(
+    ({ variable, path }) => variable ?? `platforms.${target.platform ?? name}.${path.join('.')}`,
+  );
   throw new SvcError('usage', `There is nobody to ask, and ${names.join(', ')} is not set.`, {
     help: 'Run it in a terminal, or set the variables in the environment or in .env first.',
   });
 }
 
-async function save(app: App, target: Target, answers: Answers): Promise<void> {
+async function save(app: App, target: Target, answers: Answers, name: string): Promise<void> {
   const { config: configFile, env: envFile } = app.paths;
-  const base = ['platforms', platformKey(target)];
+  const base = ['platforms', target.platform ?? name];
   let settings = editConfig((await readIfExists(configFile)) ?? '', [...base, 'enabled'], true);
   let variables = (await readIfExists(envFile)) ?? '';
   for (const { question, value } of answers) {
     if (question.secret && question.variable) variables = setVariable(variables, question.variable, value);
     else settings = editConfig(settings, [...base, ...question.path], value);
   }
-  writeFileAtomic(envFile, variables);
-  await app.checkSettings(settings);
+  await app.checkSettings(settings, variables);
+  if (variables !== '') writeFileAtomic(envFile, variables);
   writeFileAtomic(configFile, settings);
 }

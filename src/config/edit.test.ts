@@ -45,11 +45,7 @@ test('a key with a dot in it is written in quotes', () => {
 });
 
 test('a platform that stands in the file under its other name is changed there', () => {
-  const text = editConfig(
-    'platforms:\n  messenger_1:\n    token: x\n',
-    ['platforms', 'telegram', 'enabled'],
-    true,
-  );
+  const text = editConfig('platforms:\n  messenger_1:\n    token: x\n', ['platforms', 'telegram', 'enabled'], true);
   assert.equal(text, 'platforms:\n  messenger_1:\n    token: x\n    enabled: true\n');
   assert.match(editConfig('', ['platforms', 'messenger_1', 'enabled'], true), /messenger_1:/);
   assert.doesNotMatch(editConfig(text, ['platforms', 'telegram', 'token'], undefined), /token/);

@@ -32,6 +32,8 @@ export interface LoadedConfig {
   secrets: string[];
   /** The environment with `<home>/.env` underneath. */
   environment: Record<string, string>;
+  /** How config.yaml spells the platforms that stand in it, by their real names. */
+  spellings: ReadonlyMap<string, string>;
 }
 
 /** Throws SvcError `config_invalid` with all problems, or `home_unusable`. */
@@ -85,7 +87,8 @@ export function checkConfig(text: string, dotEnv: string | undefined, options: L
     addProblem(path, `\${${name}} has no value.`, `Set ${name} in the environment or in ${paths.env}.`),
   );
   const written = isGroup(expanded) ? expanded : {};
-  const { settings, spelling } = canonicalPlatforms(written, addProblem);
+  const { settings, spellings } = canonicalPlatforms(written, addProblem);
+  const spelling = (canonical: string): string => spellings.get(canonical) ?? canonical;
   const asWritten = (path: Path): Path =>
     path[0] === 'platforms' && path.length > 1 ? ['platforms', spelling(String(path[1])), ...path.slice(2)] : path;
   const addIssues = (issues: readonly Issue[], base: Path, known: (path: Path) => string[]): void => {
@@ -145,7 +148,7 @@ export function checkConfig(text: string, dotEnv: string | undefined, options: L
     return { kind: 'invalid', problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
   }
   const config = parsed.data;
-  const loaded = { config, secrets: [...withPasswords(secrets)].filter(isWorthHiding), environment };
+  const loaded = { config, secrets: [...withPasswords(secrets)].filter(isWorthHiding), environment, spellings };
   return { kind: 'ok', loaded };
 }
 
@@ -172,12 +175,12 @@ function unknownPlatform(name: string, known: readonly string[]): [message: stri
   return [`There is no platform \`${name}\`.`, help];
 }
 
-/** Platform names in one spelling, and how to get back to what was written. */
+/** Platform names in one spelling, and what was written for each. */
 function canonicalPlatforms(
   settings: Group,
   addProblem: (path: Path, message: string, help: string) => void,
-): { settings: Group; spelling: (canonical: string) => string } {
-  if (!isGroup(settings.platforms)) return { settings, spelling: (name) => name };
+): { settings: Group; spellings: ReadonlyMap<string, string> } {
+  if (!isGroup(settings.platforms)) return { settings, spellings: new Map() };
   const written = new Map<string, string>();
   const platforms: [string, unknown][] = [];
   for (const [name, value] of Object.entries(settings.platforms)) {
@@ -191,7 +194,7 @@ function canonicalPlatforms(
     platforms.push([canonical, value ?? {}]);
   }
   const spelled = { ...settings, platforms: Object.fromEntries(platforms) };
-  return { settings: spelled, spelling: (name) => written.get(name) ?? name };
+  return { settings: spelled, spellings: written };
 }
 
 function platformVariables(platforms: readonly PlatformDescription[]): EnvironmentSetting[] {
@@ -216,6 +219,12 @@ function expandAll(
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, expandAll(item, [...path, key], env, onMissing)]),
   );
+}
+
+/** The line of a key in a text that is known to be right, for checks that come after these. */
+export function lineOfKey(text: string, path: Path): number | undefined {
+  const lines = new LineCounter();
+  return lineOf(parseDocument(text, { lineCounter: lines }), lines, path);
 }
 
 /** The line of the deepest key of the path that stands in the file. */

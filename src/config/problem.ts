@@ -10,7 +10,7 @@ export interface ConfigProblem {
   key: string;
   /** What is wrong. Never holds the value of a secret. */
   message: string;
-  /** What to do. */
+  /** What to do; empty when the message says it. */
   help: string;
 }
 
@@ -24,5 +24,5 @@ export function configInvalid(problems: readonly ConfigProblem[]): SvcError {
 
 export function problemText({ file, line, key, message, help }: ConfigProblem): string {
   const place = line === undefined ? file : `${file}:${line}`;
-  return `  ${place}${key === '' ? '' : `  ${key}`}\n    ${message} ${help}`;
+  return `  ${place}${key === '' ? '' : `  ${key}`}\n    ${message} ${help}`.trimEnd();
 }

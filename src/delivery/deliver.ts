@@ -59,10 +59,13 @@ export type AddressState =
 
 /** What commands and start-up checks need besides sending. */
 export interface Delivery extends Deliverer {
-  /** The same look as `problem`, told apart by what has to be mended. */
-  stateOf(address: Address): AddressState;
-  /** A harmless authenticated call. Never throws. */
-  check(target: Target, signal: AbortSignal): Promise<SendOutcome>;
+  /**
+   * The same look as `problem`, told apart by what has to be mended. `open` says that the place within the target is known
+   * only later, from a payload.
+   */
+  stateOf(address: Address, options?: { open?: boolean }): AddressState;
+  /** A harmless authenticated call. `written` is how the person spells the target. Never throws. */
+  check(target: Target, signal: AbortSignal, written?: string): Promise<SendOutcome>;
   /** Lets go of connections. Calling it twice is fine. */
   close(): Promise<void>;
 }
@@ -128,13 +131,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return typeof resolved === 'string' ? resolved : undefined;
     },
 
-    stateOf(address) {
+    stateOf(address, { open = false } = {}) {
       const target = findTarget(address.target, targets);
       if (!target) return { kind: 'wrong', reason: unknownTarget(address.target, targets) };
-      const flaw = target.addressProblem(platformOf(target), address);
+      const platform = platformOf(target);
+      const flaw = open ? undefined : target.addressProblem(platform, address);
       if (flaw !== undefined) return { kind: 'wrong', reason: flaw };
-      const resolved = resolve(address);
-      return typeof resolved === 'string' ? { kind: 'not_set_up', reason: resolved } : { kind: 'ready' };
+      const isOff = !target.builtIn && !platform.enabled;
+      const lack = isOff ? notEnabled(target, address.target) : target.problem(platform, open ? undefined : address);
+      return lack === undefined ? { kind: 'ready' } : { kind: 'not_set_up', reason: lack };
     },
 
     async attempt(message, signal, onPart) {
@@ -167,9 +172,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       };
     },
 
-    async check(target, signal) {
+    async check(target, signal, written = target.name) {
       const platform = platformOf(target);
-      if (!target.builtIn && !platform.enabled) return { kind: 'refused', reason: notEnabled(target, target.name) };
+      if (!target.builtIn && !platform.enabled) return { kind: 'refused', reason: notEnabled(target, written) };
       const hide = hiderOf(target);
       const outcome = await guarded(() => target.check(platform, toolsFor(signal)));
       return outcome.kind === 'sent' ? outcome : { ...outcome, reason: hide(outcome.reason) };

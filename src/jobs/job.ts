@@ -3,6 +3,7 @@
 import { type Address, formatAddress, parseAddresses } from '../core/address.ts';
 import { SvcError } from '../core/errors.ts';
 import { type Job, type JobOptions, OVERLAP_POLICIES, type OverlapPolicy } from '../core/job.ts';
+import type { AddressState } from '../delivery/deliver.ts';
 import { nextDue, readSchedule, type Schedule } from './schedule.ts';
 import { writeSpan } from './span.ts';
 
@@ -88,11 +89,14 @@ export function nameFrom(prompt: string): string {
   return /^job_/i.test(start) || start === '' ? 'Job' : start;
 }
 
-/** Reads the targets and returns the text as written. `origin` needs a chat to come back to. */
+/**
+ * Reads the targets and returns the text as written. `origin` needs a chat to come back to. A platform that is not set up
+ * yet is no reason to refuse: `deliveryWarnings` tells of it.
+ */
 export async function requireDeliver(
   deliver: string,
   origin: Address | undefined,
-  problem: (address: Address) => Promise<string | undefined>,
+  stateOf: (address: Address) => Promise<AddressState>,
 ): Promise<string> {
   const parsed = parseAddresses(deliver);
   if (parsed.kind === 'invalid') throw invalid(parsed.reason, 'E.g. `--deliver local` or `--deliver telegram:12345`.');
@@ -105,14 +109,24 @@ export async function requireDeliver(
         );
       continue;
     }
-    const reason = await problem(address);
-    if (reason !== undefined)
+    const state = await stateOf(address);
+    if (state.kind === 'wrong')
       throw invalid(
-        `Nothing can be delivered to ${formatAddress(address)}: ${reason}`,
-        '`svc platforms list` shows what is set up; `local` always works.',
+        `Nothing can be delivered to ${formatAddress(address)}: ${state.reason}`,
+        '`svc platforms list` shows the targets; `local` always works.',
       );
   }
   return deliver.trim();
+}
+
+export async function deliveryWarnings(
+  deliver: string,
+  stateOf: (address: Address) => Promise<AddressState>,
+): Promise<string[]> {
+  const parsed = parseAddresses(deliver);
+  const addresses = parsed.kind === 'ok' ? parsed.addresses.filter(({ target }) => target !== 'origin') : [];
+  const states = await Promise.all(addresses.map(stateOf));
+  return states.flatMap((state) => (state.kind === 'not_set_up' ? [state.reason] : []));
 }
 
 export function requireOverlap(value: string): OverlapPolicy {

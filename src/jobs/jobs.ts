@@ -5,6 +5,7 @@ import type { Address } from '../core/address.ts';
 import { SvcError } from '../core/errors.ts';
 import type { Job, JobOptions, Slot, SlotCause } from '../core/job.ts';
 import type { Clock, NewId } from '../core/time.ts';
+import type { AddressState } from '../delivery/deliver.ts';
 import { changeJob, createJob, findJob, type JobFilter, jobNamesLike, listJobs, removeJob } from '../store/jobs.ts';
 import type { PassedSlots } from '../store/slot-rows.ts';
 import { type FiringResult, fireSlot, slotsOf } from '../store/slots.ts';
@@ -12,6 +13,7 @@ import type { Store } from '../store/store.ts';
 import { startOf } from './fire.ts';
 import {
   DEFAULT_OPTIONS,
+  deliveryWarnings,
   type JobDraft,
   type JobMaker,
   nameFrom,
@@ -36,8 +38,9 @@ export interface JobsDeps {
   scripts: string;
   /** Why a skill cannot be loaded, or undefined. */
   skillProblem(name: string): Promise<string | undefined>;
-  /** Why nothing can be delivered there, or undefined. */
-  deliveryProblem(address: Address): Promise<string | undefined>;
+  /** Why a name is no tool and no toolset, or undefined. */
+  toolsetProblem(name: string): Promise<string | undefined>;
+  addressState(address: Address): Promise<AddressState>;
   /** The table of jobs has changed. */
   onChange(): void;
   onRuns(): void;
@@ -67,6 +70,8 @@ export interface Jobs {
   find(key: string): Promise<Job>;
   findIfThere(key: string): Promise<Job | undefined>;
   list(filter: JobFilter): Promise<Job[]>;
+  /** What has to be set up before the answers of the job arrive, each with the command that does it. */
+  warnings(job: Job): Promise<string[]>;
   slots(job: Job, limit: number): Promise<Slot[]>;
   /** Starts the job now; its own overlap rule holds. */
   fire(key: string, options: FireOptions): Promise<Fired>;
@@ -138,8 +143,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     origin: Address | undefined,
   ): Promise<Partial<JobOptions>> {
     const checked: Partial<JobOptions> = {};
-    if (draft.deliver !== undefined)
-      checked.deliver = await requireDeliver(draft.deliver, origin, deps.deliveryProblem);
+    if (draft.deliver !== undefined) checked.deliver = await requireDeliver(draft.deliver, origin, deps.addressState);
     if (draft.skills !== undefined) {
       for (const name of draft.skills) {
         const reason = await deps.skillProblem(name);
@@ -147,6 +151,10 @@ export function createJobs(deps: JobsDeps): Jobs {
           throw new SvcError('skill_invalid', reason, { help: '`svc skills list` shows the skills that are there.' });
       }
       checked.skills = draft.skills;
+    }
+    for (const name of draft.toolsets ?? []) {
+      const reason = await deps.toolsetProblem(name);
+      if (reason !== undefined) throw new SvcError('invalid_input', reason, { help: 'E.g. `--toolsets web,files`.' });
     }
     if (draft.script !== undefined) {
       const places = { scripts: deps.scripts, confined: maker.kind === 'agent' };
@@ -283,6 +291,7 @@ export function createJobs(deps: JobsDeps): Jobs {
       return job;
     },
     list: (filter) => store.read(listJobs(filter)),
+    warnings: (job) => deliveryWarnings(job.options.deliver, deps.addressState),
     slots: (job, limit) => store.read(slotsOf({ jobId: job.id, limit })),
   };
 }

@@ -70,7 +70,8 @@ async function act(call: Input, context: ToolContext, access: JobAccess): Promis
       const schedule = required(call.schedule, 'schedule');
       const prompt = required(call.prompt, 'prompt');
       const job = await jobs.create({ ...readJobWords(wordsOf(call)), schedule, prompt }, maker);
-      return { job: jobToWire(job), next: await upcoming(questions, job.id) };
+      const warnings = await jobs.warnings(job);
+      return { job: jobToWire(job), next: await upcoming(questions, job.id), ...(warnings.length > 0 && { warnings }) };
     }
     case 'edit':
       return { job: jobToWire(await jobs.edit(key(), readJobWords(wordsOf(call)), maker)) };

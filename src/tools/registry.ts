@@ -3,6 +3,7 @@
 import type { Skills } from '../agent/skills.ts';
 import type { Tool } from '../agent/tool.ts';
 import type { Browsers } from '../browser/supervisors.ts';
+import { nearest } from '../core/nearest.ts';
 import type { JobAccess } from '../jobs/questions.ts';
 import type { HttpCaller } from '../system/fetch-json.ts';
 import type { FileAccess } from './allowed-path.ts';
@@ -56,6 +57,8 @@ export interface Toolbox {
   readonly own: readonly Tool[];
   /** What a task gets for these names of tools and toolsets. */
   resolve(names: readonly string[], task: TaskOfTools): Promise<ResolvedTools & { problems: McpProblem[] }>;
+  /** Why a name is neither a tool nor a toolset, with the one that was meant. No server is started for it. */
+  problem(name: string): string | undefined;
   /** Every toolset with the tools in it; all MCP servers are asked. */
   toolsets(): Promise<{ name: string; tools: string[] }[]>;
 }
@@ -63,7 +66,7 @@ export interface Toolbox {
 /** The tools of this house and those of the user's MCP servers, handed out by name. */
 export function createToolbox(
   tools: readonly Tool[],
-  servers: Pick<McpServers, 'toolsFor' | 'names'>,
+  servers: Pick<McpServers, 'toolsFor' | 'names' | 'mayHave'>,
   overrides: ToolsetOverrides,
 ): Toolbox {
   return {
@@ -72,6 +75,13 @@ export function createToolbox(
       const further = await servers.toolsFor(namesWithin(names, overrides));
       const resolved = await resolveTools(names, unique([...tools, ...further.tools]), overrides, task);
       return { ...resolved, problems: further.problems };
+    },
+    problem(name) {
+      const known = [...tools, ...listToolsets(tools, overrides)].map((one) => one.name);
+      if (known.includes(name) || servers.mayHave(name)) return undefined;
+      const meant = nearest(name, known);
+      const hint = meant === undefined ? '`svc tools list` shows all of them.' : `Did you mean ${meant}?`;
+      return `There is no tool or toolset ${name}. ${hint}`;
     },
     async toolsets() {
       const further = await servers.toolsFor(new Set(servers.names.map((name) => `mcp-${name}`)));

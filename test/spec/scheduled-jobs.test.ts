@@ -235,7 +235,7 @@ test('refusals say what to write instead, with exit code 1, or 2 for the command
     [['create', '0 0 31 2 *', 'x'], 1, /never fires/],
     [['create', '2020-01-01T00:00', 'x'], 1, /in the past/],
     [['create', '@daily', 'x', '--tz', 'Europe/Berlni'], 1, /Did you mean Europe\/Berlin/],
-    [['create', '@daily', 'x', '--deliver', 'telegram'], 1, /delivered to telegram/],
+    [['create', '@daily', 'x', '--deliver', 'telegram:everyone'], 1, /delivered to telegram:everyone/],
     [['create', '@daily', 'x', '--deliver', 'nowhere'], 1, /nowhere/],
     [['create', '@daily', 'x', '--script', 'no.sh'], 1, /no script no\.sh/],
     [['create', '@daily', 'x', '--skills', 'nope'], 1, /no skill nope/],

@@ -41,7 +41,7 @@ before(async () => {
       topic: { deliver: 'telegram', deliver_extra: chat },
       home: { deliver: 'telegram' },
       comment: { deliver: 'hosta_comment', deliver_extra: { repo: '{repository.full_name}', pr_number: '{number}' } },
-      disabled: { deliver: 'discord', deliver_extra: { chat_id: '1' } },
+      disabled: { deliver: 'discord', deliver_extra: { chat_id: '123456789012345678' } },
       direct: { deliver_only: true, deliver: 'telegram', prompt: '{text}\n{__raw__}', skills: ['none'] },
       direct_chat: { deliver_only: true, deliver: 'telegram', deliver_extra: { chat_id: '{chat}' }, prompt: '{text}' },
     },

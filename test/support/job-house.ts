@@ -93,7 +93,11 @@ export function jobHouse({ store, start, scriptsFolder = '/nonexistent', runScri
     zone: 'UTC',
     scripts: scriptsFolder,
     skillProblem: async (name) => (name === 'known' ? undefined : `There is no skill ${name}.`),
-    deliveryProblem: async (address) => (address.target === 'off' ? 'it is not enabled' : undefined),
+    toolsetProblem: async (name) => (name === 'nosuch' ? 'There is no tool or toolset nosuch.' : undefined),
+    addressState: async ({ target }) => {
+      if (target === 'off') return { kind: 'not_set_up', reason: 'off is not enabled; run svc platforms setup off.' };
+      return target === 'nowhere' ? { kind: 'wrong', reason: 'There is no target "nowhere".' } : { kind: 'ready' };
+    },
     onChange: nothing,
     onRuns: nothing,
   });

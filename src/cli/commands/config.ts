@@ -51,9 +51,18 @@ export const config: CommandModule = {
     addExamples(command.command('check').description('Look for mistakes and list all of them with their lines.'), [
       'svc config check',
     ]).action(async () => {
-      const { withApp } = await import('../with-app.ts');
-      await withApp(context, (app) => app.config());
-      context.stdout.write('The settings are fine.\n');
+      const [{ withApp }, { checkReferences }, { problemText }] = await Promise.all([
+        import('../with-app.ts'),
+        import('../../settings-check.ts'),
+        import('../../config/problem.ts'),
+      ]);
+      const warnings = await withApp(context, checkReferences);
+      for (const warning of warnings) context.stderr.write(`Warning:\n${problemText(warning)}\n`);
+      context.stdout.write(
+        warnings.length === 0
+          ? 'The settings are fine.\n'
+          : 'The settings can be used, but not all of them work yet.\n',
+      );
     });
   },
 };

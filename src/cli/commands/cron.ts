@@ -77,6 +77,7 @@ function defineCreate(command: Command, context: CliContext): void {
       const draft = readJobWords({ ...options, schedule, prompt });
       const job = await jobs.create({ ...draft, schedule, prompt }, { kind: 'person', cwd: context.cwd });
       printMade(context, 'Made', job, { json: options.json === true, now: app.clock.now() });
+      for (const warning of await jobs.warnings(job)) context.stderr.write(`Warning: ${warning}\n`);
       if (!options.json && job.enabled && findGateway(app.paths) === undefined) {
         context.stderr.write('No gateway is running, so nothing fires yet. Start it: svc gateway\n');
       }
@@ -100,6 +101,7 @@ function defineEdit(command: Command, context: CliContext): void {
       const { jobs } = await app.jobs();
       const job = await jobs.edit(key, readJobWords(options), { kind: 'person', cwd: context.cwd });
       printMade(context, 'Changed', job, { json: options.json === true, now: app.clock.now() });
+      for (const warning of await jobs.warnings(job)) context.stderr.write(`Warning: ${warning}\n`);
     }),
   );
 }

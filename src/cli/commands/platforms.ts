@@ -41,7 +41,7 @@ export const platforms: CommandModule = {
     setup.action((name: string) =>
       withApp(context, async (app) => {
         const { setUpPlatform } = await import('../platform-setup.ts');
-        await setUpPlatform(app, context, targetOf(name));
+        await setUpPlatform(app, context, targetOf(name), name);
       }),
     );
   },
@@ -82,14 +82,15 @@ async function printPlatforms(app: App, context: CliContext, json: boolean): Pro
 }
 
 async function checkPlatforms(app: App, context: CliContext, names: string[], json: boolean): Promise<void> {
-  const { config } = await app.config();
+  const { config, spellings } = await app.config();
   const rows = targets.map((target) => rowOf(target, config.platforms[platformKey(target)]));
-  const named = names.map(targetOf);
-  const asked = rows.filter(({ target, platform }) => (names.length > 0 ? named.includes(target) : platform.enabled));
+  const named = new Map(names.map((name) => [targetOf(name), name]));
+  const spelled = (target: Target): string => named.get(target) ?? spellings.get(platformKey(target)) ?? target.name;
+  const asked = rows.filter(({ target, platform }) => (names.length > 0 ? named.has(target) : platform.enabled));
   const delivery = await app.delivery();
   const results = await Promise.all(
     asked.map(async ({ target, platform }) => {
-      const outcome = await delivery.check(target, AbortSignal.timeout(CHECK_TIMEOUT_MS));
+      const outcome = await delivery.check(target, AbortSignal.timeout(CHECK_TIMEOUT_MS), spelled(target));
       const connected = outcome.kind === 'sent';
       return { target, platform, connected, detail: connected ? outcome.receipt : outcome.reason };
     }),
@@ -97,7 +98,7 @@ async function checkPlatforms(app: App, context: CliContext, names: string[], js
   printListing(context, results, {
     json,
     columns: [
-      { title: 'NAME', value: ({ target }) => target.name },
+      { title: 'NAME', value: ({ target }) => spelled(target) },
       {
         title: 'CONNECTED',
         value: ({ target, connected }) => (!connected ? 'no' : target.hasCheck ? 'yes' : 'cannot be asked'),
@@ -106,7 +107,7 @@ async function checkPlatforms(app: App, context: CliContext, names: string[], js
       { title: 'DETAIL', value: ({ detail }) => detail },
     ],
     toJson: ({ target, platform, connected, detail }) => ({
-      name: target.name,
+      name: spelled(target),
       connected,
       checkable: target.hasCheck,
       home_channel: platform.home_channel ?? null,
@@ -114,7 +115,7 @@ async function checkPlatforms(app: App, context: CliContext, names: string[], js
     }),
     empty: 'No platform is enabled. Set one up with `svc platforms setup <name>`.',
   });
-  const failed = results.filter(({ connected }) => !connected).map(({ target }) => target.name);
+  const failed = results.filter(({ connected }) => !connected).map(({ target }) => spelled(target));
   if (failed.length > 0) {
     throw new SvcError('delivery_failed', `Not connected: ${failed.join(', ')}.`, {
       help: 'Set it up again with `svc platforms setup <name>`.',

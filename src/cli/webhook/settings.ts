@@ -1,8 +1,10 @@
 // What config.yaml says about webhooks, read as plain YAML: no schema, no checks, so that listing is quick.
 // Whatever must be right goes through config/load.ts instead.
 
+import { expandReferences, mergeEnvironment } from '../../config/environment.ts';
 import type { HomePaths } from '../../config/paths.ts';
 import { peekConfig } from '../../config/peek.ts';
+import { readIfExistsSync } from '../../system/files.ts';
 import { findGateway } from '../find-gateway.ts';
 
 export interface PeekedRoute {
@@ -26,11 +28,18 @@ export async function peekSettings(paths: HomePaths, env: NodeJS.ProcessEnv): Pr
     'webhook',
     'extra',
   ]);
+  const variables = mergeEnvironment(env, dotEnvOf(paths));
+  const text = (value: unknown): string | undefined =>
+    typeof value === 'string' ? expandReferences(value, variables, () => {}) : undefined;
+  const port = typeof extra.port === 'number' ? extra.port : text(extra.port);
   return {
-    publicUrl: typeof extra.public_url === 'string' ? extra.public_url : undefined,
-    host: typeof extra.host === 'string' ? extra.host : '0.0.0.0',
-    port: Number(env.WEBHOOK_PORT || extra.port || 8644),
-    routes: Object.entries(groupAt(extra, ['routes'])).map(([name, route]) => peekRoute(name, route)),
+    publicUrl: text(extra.public_url),
+    host: text(extra.host) ?? '0.0.0.0',
+    port: Number(variables.WEBHOOK_PORT || port || 8644),
+    routes: Object.entries(groupAt(extra, ['routes'])).map(([name, route]) => {
+      const { deliver, description, ...rest } = peekRoute(name, route);
+      return { ...rest, deliver: text(deliver) ?? deliver, description: text(description) ?? description };
+    }),
   };
 }
 
@@ -52,6 +61,14 @@ export function gatewayUrl(paths: HomePaths, { publicUrl, host, port }: Omit<Pee
   if (running !== undefined) return running.url;
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+function dotEnvOf(paths: HomePaths): string | undefined {
+  try {
+    return readIfExistsSync(paths.env);
+  } catch {
+    return undefined;
+  }
 }
 
 function groupAt(value: unknown, path: readonly string[]): Record<string, unknown> {
