@@ -36,7 +36,10 @@ export function createWorker(options: WorkerOptions): Worker {
   let inTrouble = false;
   let loop: Promise<void> = Promise.resolve();
 
-  const wake = (): void => nap.abort();
+  const wake = (): void => {
+    // Aborting makes an error with a stack even when it changes nothing, and every accepted event comes by here.
+    if (!nap.signal.aborted) nap.abort();
+  };
 
   async function work(): Promise<void> {
     while (!stopped.signal.aborted) {
