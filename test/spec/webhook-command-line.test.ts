@@ -1,7 +1,7 @@
 // Contract: "Command line", the rows about webhooks and the set-up.
 
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createSvcHome, type RunningGateway, type SvcHome } from '../support/svc.ts';
@@ -27,6 +27,11 @@ const json = async (...args: string[]) => JSON.parse(await svc(...args, '--json'
 const record = (name: string) => JSON.parse(readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8'))[name];
 
 test('subscribe takes every option of the contract and prints the URL and a generated secret', async () => {
+  for (const name of ['one', 'two']) {
+    const folder = join(home.path, 'skills', name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: A test.\n---\nWords.\n`);
+  }
   const printed = await svc(
     ...['webhook', 'subscribe', 'issues', '--events', 'issues, push', '--prompt', 'Look: {issue.title}'],
     ...['--skills', 'one,two', '--deliver', 'local', '--deliver-chat-id', '42', '--description', 'My note'],
