@@ -59,17 +59,16 @@ export async function routeFaults(app: App, route: Route): Promise<RouteFaults> 
   const extra = Object.fromEntries(route.deliverExtra.map(({ key, value }) => [key, value.source]));
   for (const address of route.addresses) {
     const state = await references.addressState(open ? address : addressWithExtra(address, extra), { open });
-    if (state.kind === 'wrong') faults.errors.push(`deliver: ${state.reason}`);
-    if (state.kind === 'not_set_up') faults.warnings.push(`deliver: ${state.reason}`);
+    if (state.kind === 'unknown') faults.errors.push(`deliver: ${state.reason}`);
+    else if (state.kind !== 'ready') faults.warnings.push(`deliver: ${state.reason}`);
   }
   if (route.deliverOnly) return faults;
   for (const name of route.toolsets) {
     const problem = await references.toolsetProblem(name);
     if (problem !== undefined) faults.errors.push(`toolsets: ${problem}`);
   }
+  // Of a route only the first skill that is found is loaded; the others may be for other machines, or come later.
   const missing = (await Promise.all(route.skills.map(references.skillProblem))).filter((one) => one !== undefined);
-  // Only the first skill that is found is loaded: a list may hold some for other machines, but not nothing else.
-  const severity = missing.length > 0 && missing.length === route.skills.length ? faults.errors : faults.warnings;
-  severity.push(...missing.map((problem) => `skills: ${problem}`));
+  faults.warnings.push(...missing.map((problem) => `skills: ${problem}`));
   return faults;
 }

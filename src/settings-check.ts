@@ -48,8 +48,6 @@ async function faultsOf(
   const named = makeRoute(name, { ...settings, secret: INSECURE }, undefined);
   if (named.kind === 'problems') return { errors: own, warnings: [] };
   const { errors, warnings } = await routeFaults(app, named.route);
-  // Nothing else happens with the event of such a route: a target that cannot take it makes it useless.
-  if (named.route.deliverOnly) return { errors: [...own, ...errors, ...warnings], warnings: [] };
   return { errors: [...own, ...errors], warnings };
 }
 
@@ -61,7 +59,7 @@ async function alarmFaults(app: App, deliver: string | undefined): Promise<Route
   const { addressState } = openReferences(app);
   for (const address of parsed.addresses) {
     const state = await addressState(address);
-    if (state.kind === 'wrong') faults.errors.push(state.reason);
+    if (state.kind === 'wrong' || state.kind === 'unknown') faults.errors.push(state.reason);
     if (state.kind === 'not_set_up') faults.warnings.push(state.reason);
   }
   return faults;

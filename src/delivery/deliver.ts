@@ -54,8 +54,9 @@ export type AddressState =
   | { kind: 'ready' }
   /** The target exists and the address is one of its; its platform is not enabled or not complete yet. */
   | { kind: 'not_set_up'; reason: string }
-  /** There is no such target, or it has no such places: mending the settings would not help. */
-  | { kind: 'wrong'; reason: string };
+  /** The target has no such places: mending the settings would not help. */
+  | { kind: 'wrong'; reason: string }
+  | { kind: 'unknown'; reason: string };
 
 /** What commands and start-up checks need besides sending. */
 export interface Delivery extends Deliverer {
@@ -133,7 +134,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     stateOf(address, { open = false } = {}) {
       const target = findTarget(address.target, targets);
-      if (!target) return { kind: 'wrong', reason: unknownTarget(address.target, targets) };
+      if (!target) return { kind: 'unknown', reason: unknownTarget(address.target, targets) };
       const platform = platformOf(target);
       const flaw = open ? undefined : target.addressProblem(platform, address);
       if (flaw !== undefined) return { kind: 'wrong', reason: flaw };

@@ -110,7 +110,7 @@ export async function requireDeliver(
       continue;
     }
     const state = await stateOf(address);
-    if (state.kind === 'wrong')
+    if (state.kind === 'wrong' || state.kind === 'unknown')
       throw invalid(
         `Nothing can be delivered to ${formatAddress(address)}: ${state.reason}`,
         '`svc platforms list` shows the targets; `local` always works.',

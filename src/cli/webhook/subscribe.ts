@@ -152,9 +152,7 @@ async function requireNamed(app: App, name: string, options: Options): Promise<s
     ...(options.skills !== undefined && { skills: listOf(options.skills) }),
   };
   const { errors, warnings } = await routeFaults(app, requireValid(name, { ...draft, secret: INSECURE }, undefined));
-  // A person who names a skill means that one, and not the next that happens to be there.
-  const missing = warnings.filter((warning) => warning.startsWith('skills:'));
-  const [first] = [...errors, ...missing];
+  const [first] = errors;
   if (first !== undefined) throw new SvcError('usage', `The subscription would not work: ${first}`);
   return warnings;
 }
