@@ -82,11 +82,20 @@ export class TaskBrowser {
   /** Throws `invalid_input` for a tab that shows no page of the web, however it got there: it is not for a task. */
   requireWeb(pageId: string): void {
     const page = this.state.pages.get(pageId);
-    const url = page?.frames.get(page.rootFrameId)?.url ?? '';
-    if (isWebAddress(url) || /^(:?$|chrome-error:)/.test(url)) return;
-    throw new SvcError('invalid_input', 'This tab shows a file or a page of the browser itself; it is not read.', {
-      help: 'Go elsewhere with browser_navigate, or close the tab with browser_tabs.',
-    });
+    judgeTab(page?.frames.get(page.rootFrameId)?.url ?? '');
+  }
+
+  /**
+   * The same at the end of a call. A tab that was still empty when the call began may have arrived since, and its answer
+   * can come before the event that names its address: the browser is asked.
+   */
+  async #requireStillWeb(pageId: string): Promise<void> {
+    this.requireWeb(pageId);
+    const page = this.state.pages.get(pageId);
+    if (!/^(:?|about:blank)$/.test(page?.frames.get(page.rootFrameId)?.url ?? '')) return;
+    // A tab that is gone meanwhile has nothing more to say.
+    const found = await this.supervisor.call('Target.getTargetInfo', { targetId: pageId }).catch(() => undefined);
+    judgeTab(found?.targetInfo.url ?? '');
   }
 
   /** Runs one tool call on a page. Never rejects, and never outlasts its deadline or a dialog that the page opens. */
@@ -99,9 +108,8 @@ export class TaskBrowser {
     const seen = this.state.dialogCount;
     const opened = (state: BrowserState) => openedSince(state, seen, page);
     const finished = work()
-      .then((fields) => {
-        // A tab that was on its way when the call began has arrived: its answer may come from there.
-        this.requireWeb(page.id);
+      .then(async (fields) => {
+        await this.#requireStillWeb(page.id);
         return fields;
       })
       .then(succeed, fail);
@@ -255,4 +263,11 @@ function chooseDialog(state: BrowserState, dialogId: string | undefined): Dialog
     ...failure('dialog_ambiguous', `Several dialogs are open: ${ids}.`, 'Name one of them with dialog_id.'),
     pending_dialogs: open.map(dialogToWire),
   };
+}
+
+function judgeTab(url: string): void {
+  if (isWebAddress(url) || /^(:?$|chrome-error:)/.test(url)) return;
+  throw new SvcError('invalid_input', 'This tab shows a file or a page of the browser itself; it is not read.', {
+    help: 'Go elsewhere with browser_navigate, or close the tab with browser_tabs.',
+  });
 }

@@ -147,7 +147,7 @@ test('svc platforms lists every target, and check asks those that are enabled', 
   );
   const checked = await home.svc(['platforms', 'check']);
   assert.equal(checked.code, 0);
-  assert.match(checked.stdout, /telegram\s+yes\s+Ops \(5\)\s+svc_bot/);
+  assert.match(checked.stdout, /messenger_1\s+yes\s+Ops \(5\)\s+svc_bot/);
   const unknown = await home.svc(['platforms', 'check', 'telegarm']);
   assert.match(unknown.stderr, /Did you mean telegram\?/);
 });
@@ -159,5 +159,5 @@ test('svc platforms setup without a terminal takes what the environment has and 
   assert.match(missing.stderr, /TWILIO_ACCOUNT_SID, TWILIO_PHONE_NUMBER/);
   const done = await fresh.svc(['platforms', 'setup', 'messenger_1'], { env: { TELEGRAM_BOT_TOKEN: TOKEN } });
   assert.equal(done.code, 0, done.stderr);
-  assert.match(await readFile(join(fresh.path, 'config.yaml'), 'utf8'), /telegram:\n\s+enabled: true/);
+  assert.match(await readFile(join(fresh.path, 'config.yaml'), 'utf8'), /messenger_1:\n\s+enabled: true/);
 });
