@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type Json, valueAt } from '../core/json.ts';
 import { headerValue } from '../core/names.ts';
-import type { RequestHeaders, Scheme } from './signature.ts';
+import type { RequestHeaders, Scheme } from './schemes.ts';
 
 export interface DeliveryId {
   id: string;

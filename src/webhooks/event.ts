@@ -2,7 +2,7 @@
 
 import { cutText, type Json, valueAt } from '../core/json.ts';
 import { headerValue } from '../core/names.ts';
-import type { RequestHeaders, Scheme } from './signature.ts';
+import type { RequestHeaders, Scheme } from './schemes.ts';
 
 export interface EventType {
   /** As the sender wrote it; this is what answers echo. */

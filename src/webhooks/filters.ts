@@ -7,7 +7,7 @@ import type { Filter } from '../config/schema.ts';
 import { messageOf } from '../core/errors.ts';
 import { type Json, valueAt } from '../core/json.ts';
 import { canonicalHeader, headerValue } from '../core/names.ts';
-import type { RequestHeaders } from './signature.ts';
+import type { RequestHeaders } from './schemes.ts';
 
 export interface Filtered {
   payload: Json;

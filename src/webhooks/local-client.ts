@@ -1,7 +1,7 @@
 // Who may use a route without a secret: programs on this machine, and nothing that speaks for somebody else.
 // A web page in the user's browser also connects from this machine; its headers give it away.
 
-import type { RequestHeaders } from './signature.ts';
+import type { RequestHeaders } from './schemes.ts';
 
 /** Headers that a proxy adds: behind one, a loopback address says nothing about the client. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'via'];

@@ -15,7 +15,8 @@ import { createRecorder } from './record.ts';
 import { createRefusals } from './refusals.ts';
 import type { Reply } from './reply.ts';
 import type { Routes } from './routes.ts';
-import { type RequestHeaders, recognise, type Scheme, signatureProblem } from './signature.ts';
+import { type RequestHeaders, recognise, type Scheme } from './schemes.ts';
+import { signatureProblem } from './signature.ts';
 
 export interface Incoming {
   method: string;

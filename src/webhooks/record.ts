@@ -10,7 +10,7 @@ import { type AcceptResult, acceptEvent, type EventVerdict, type NewEvent, recor
 import type { Store } from '../store/store.ts';
 import type { DeliveryId } from './delivery-id.ts';
 import type { Route } from './route.ts';
-import { type RequestHeaders, SCHEMES } from './signature.ts';
+import { type RequestHeaders, SCHEMES } from './schemes.ts';
 
 export interface Received {
   route: Route;

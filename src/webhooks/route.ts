@@ -4,7 +4,8 @@ import type { Filter, RouteConfig } from '../config/schema.ts';
 import { type Address, type ParsedAddresses, parseAddresses } from '../core/address.ts';
 import { canonicalTarget } from '../core/names.ts';
 import { filterProblems } from './filters.ts';
-import { readSecret, type Scheme, type Secret, schemesNamed, secretProblem } from './signature.ts';
+import { type Scheme, schemesNamed } from './schemes.ts';
+import { readSecret, type Secret, secretProblem } from './signature.ts';
 import { compileTemplate, type Template } from './template.ts';
 
 export interface Route {

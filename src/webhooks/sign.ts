@@ -1,6 +1,7 @@
 // Signs a request the way its sender would, from the same rows that verify it: for `svc webhook test` and for tests.
 
-import { hmac, hmacKey, readSecret, type Scheme, schemesNamed, signedContent } from './signature.ts';
+import { type Scheme, schemesNamed } from './schemes.ts';
+import { hmac, hmacKey, readSecret, signedContent } from './signature.ts';
 
 export interface Unsigned {
   body: Buffer;

@@ -18,7 +18,7 @@ import { applyFilters } from '../../webhooks/filters.ts';
 import { planRun } from '../../webhooks/plan-run.ts';
 import type { Route } from '../../webhooks/route.ts';
 import { openRoutes } from '../../webhooks/routes.ts';
-import type { RequestHeaders } from '../../webhooks/signature.ts';
+import type { RequestHeaders } from '../../webhooks/schemes.ts';
 import type { CliContext } from '../command.ts';
 import { printDetails, printJson } from '../listing.ts';
 import { wholeNumber } from '../numbers.ts';
