@@ -43,7 +43,8 @@ export async function openWebhooks(app: App, wake: { runs(): void }): Promise<We
     runQueued: wake.runs,
   });
   const keep = { keepMs: extra.keep_days * DAY_MS, keepBytes: extra.keep_megabytes * MEGABYTE };
-  const retention = startEventRetention({ store, clock, log, ...keep });
+  const alone = config.database.url === undefined;
+  const retention = startEventRetention({ store, clock, log, alone, ...keep });
   return {
     addRoutes: (server) => addWebhookRoute(server, receive, clock.now),
     stop: () => retention.stop(),

@@ -5,6 +5,7 @@ import type { Logger } from '../core/log.ts';
 import type { Clock } from '../core/time.ts';
 import { pruneRuns } from '../store/runs.ts';
 import type { Store } from '../store/store.ts';
+import { startPeriodic } from '../system/periodic.ts';
 
 const EVERY_MS = 3_600_000;
 const AT_ONCE = 200;
@@ -17,28 +18,14 @@ export interface RetentionOptions {
 }
 
 export function startRetention({ store, clock, log, keepMs }: RetentionOptions): { stop(): Promise<void> } {
-  const stopped = new AbortController();
-  async function prune(): Promise<void> {
+  return startPeriodic(clock, EVERY_MS, async (signal) => {
     try {
       let removed = AT_ONCE;
-      while (removed === AT_ONCE && !stopped.signal.aborted) {
+      while (removed === AT_ONCE && !signal.aborted) {
         removed = await store.write(pruneRuns({ before: clock.now() - keepMs, limit: AT_ONCE }));
       }
     } catch (error) {
       log.warn('Old runs could not be removed', { error: messageOf(error) });
     }
-  }
-  async function work(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      await prune();
-      await clock.sleep(EVERY_MS, stopped.signal);
-    }
-  }
-  const done = work();
-  return {
-    stop: () => {
-      stopped.abort();
-      return done;
-    },
-  };
+  });
 }
